@@ -1,0 +1,33 @@
+"""What the policy says about one step on one target. Deny by default; the floor in code stands above the policy."""
+
+from __future__ import annotations
+
+from handrail.model.policy import Mode, Policy, PolicyRule
+from handrail.model.saga import SagaStep
+from handrail.model.target import ObjectRef
+
+NEVER = frozenset({"kube-system", "kube-public", "kube-node-lease"})
+"""Namespaces that no policy opens in this build (issue 3)."""
+
+
+def protected(namespace: str, policy: Policy, own_namespace: str) -> bool:
+    """Never written to: the control plane's, our own, those the policy names, and cluster-wide objects."""
+    return not namespace or namespace in NEVER or namespace == own_namespace or namespace in policy.protected_namespaces
+
+
+def mode_for(policy: Policy, step: str, target: ObjectRef) -> Mode | None:
+    """The mode of the first rule that names namespace, kind and step; None denies."""
+    rule = next((rule for rule in policy.rules if _names(rule, step, target)), None)
+    return rule.steps[step] if rule else None
+
+
+def mode_of(policy: Policy, step: SagaStep) -> Mode | None:
+    """As `mode_for`, with the floor: what is disruptive is never done without asking."""
+    mode = mode_for(policy, step.step, step.target)
+    return Mode.ASK if mode is Mode.ACT and step.risk.always_asked else mode
+
+
+def _names(rule: PolicyRule, step: str, target: ObjectRef) -> bool:
+    in_namespace = target.namespace in rule.namespaces or "*" in rule.namespaces
+    of_kind = not rule.kinds or target.kind in rule.kinds
+    return in_namespace and of_kind and step in rule.steps

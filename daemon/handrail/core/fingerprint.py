@@ -1,0 +1,77 @@
+"""What an approval is bound to: a hash of an object's normalised spec and declared metadata, by an allow-list per kind.
+
+Never status, resourceVersion or managedFields: a crashing workload's status moves every few seconds at one
+generation (design 1.4, measured). Diffs compare objects normalised in the same way.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+import yaml
+
+from handrail.model.value import Raw, digest
+from handrail.model.workload import GITOPS_MARKS
+
+WATCHED_ANNOTATIONS = frozenset({*GITOPS_MARKS, "handrail.dev/paused-by"})
+"""Annotations that some step's check reads; `deployment.kubernetes.io/*` and last-applied are the cluster's own."""
+
+DIFF_LIMIT = 6000
+"""Characters of a diff that an approver sees; a longer one says how much is hidden and is still bound by its hash."""
+
+
+def normalise(raw: Raw, *, with_replicas: bool) -> Raw:
+    """The part of an object that people declare. `with_replicas` only where the write sets them (else HPA noise)."""
+    meta = raw["metadata"]
+    kept: Raw = {
+        "apiVersion": raw.get("apiVersion", ""),
+        "kind": raw.get("kind", ""),
+        "metadata": {
+            "namespace": meta.get("namespace", ""),
+            "name": meta["name"],
+            "labels": dict(meta.get("labels") or {}),
+            "annotations": {
+                key: text for key, text in (meta.get("annotations") or {}).items() if key in WATCHED_ANNOTATIONS
+            },
+            "ownerReferences": list(meta.get("ownerReferences") or ()),
+        },
+    }
+    if "spec" in raw:
+        kept["spec"] = _spec(raw["spec"], with_replicas)
+    if "data" in raw:
+        kept["data"] = raw["data"]
+    return kept
+
+
+def _spec(spec: Raw, with_replicas: bool) -> Raw:
+    kept = {key: part for key, part in spec.items() if key not in ("nodeName", "volumeName")}
+    if not with_replicas:
+        kept.pop("replicas", None)
+    if "taints" in kept:
+        kept["taints"] = [t for t in kept["taints"] if not str(t.get("key", "")).startswith("node.kubernetes.io/")]
+    return kept
+
+
+def fingerprint(raw: Raw, *, with_replicas: bool) -> str:
+    """SHA-256 (hex) over UID and the normalised object: another object of the same name is another fingerprint."""
+    return digest({"uid": raw["metadata"]["uid"], "object": normalise(raw, with_replicas=with_replicas)})
+
+
+def diff(before: Raw, after: Raw, *, with_replicas: bool) -> str:
+    """A unified diff of the two normalised objects as YAML; "" where nothing that counts would change."""
+    one, other = (_lines(normalise(raw, with_replicas=with_replicas)) for raw in (before, after))
+    return "\n".join(difflib.unified_diff(one, other, "before", "after", lineterm="", n=2))
+
+
+def shown(text: str, limit: int = DIFF_LIMIT) -> str:
+    """A diff as a person sees it: whole lines up to `limit` characters, and a line that says what is hidden."""
+    if len(text) <= limit:
+        return text
+    kept = text[:limit].rsplit("\n", 1)[0]
+    hidden = text.count("\n") - kept.count("\n")
+    return f"{kept}\n… {hidden} more lines are not shown; the approval covers them too"
+
+
+def _lines(raw: Raw) -> list[str]:
+    text: str = yaml.safe_dump(raw, sort_keys=True, default_flow_style=False, allow_unicode=True, width=160)
+    return text.splitlines()

@@ -1,0 +1,242 @@
+"""State is a fold over the journal: `fold` is the only way an Incident comes into being.
+
+One small function per kind of event; a kind without one changes nothing but the state that lifecycle.py names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any
+
+from handrail.core import lifecycle
+from handrail.model import events as ev
+from handrail.model.errors import Bug
+from handrail.model.incident import Incident, ModelCall, State, WriteRun
+from handrail.model.reason import Reason
+from handrail.model.saga import StepRun
+from handrail.model.write import Direction
+
+Change = dict[str, Any]
+
+
+def fold(entries: Iterable[ev.Entry], *, cluster: str) -> Incident:
+    """The incident of a whole journal. Raises Bug for an empty one, or one that does not begin with `opened`."""
+    incident: Incident | None = None
+    for entry in entries:
+        incident = apply(incident, entry, cluster=cluster)
+    if incident is None:
+        raise Bug("an empty journal folds to nothing")
+    return incident
+
+
+def apply(incident: Incident | None, entry: ev.Entry, *, cluster: str = "") -> Incident:
+    """One step of the fold."""
+    if incident is None:
+        return _opened(entry, cluster)
+    event = entry.event
+    name = event_name(event)
+    if not lifecycle.allowed(incident.state, name):
+        raise Bug(f"{name} in state {incident.state} of {incident.id} (seq {entry.seq})")
+    change = _CHANGES.get(event.kind, _nothing)(incident, event, entry.at)
+    state = lifecycle.after(incident.state, name)
+    if state is not incident.state:
+        change = {**_on_entering(incident, state), **change, "state": state, "moved_at": entry.at}
+    return incident.model_copy(update={**change, "seq": entry.seq})
+
+
+def event_name(event: ev.Event) -> str:
+    """The word of the table: the kind, and for `verified` the verdict too."""
+    return f"verified:{event.verdict}" if isinstance(event, ev.Verified) else event.kind
+
+
+def _opened(entry: ev.Entry, cluster: str) -> Incident:
+    event = entry.event
+    if not isinstance(event, ev.Opened):
+        raise Bug(f"the journal of {entry.incident} begins with {event.kind}")
+    return Incident(
+        id=entry.incident,
+        cluster=cluster or event.alert.cluster,
+        seq=entry.seq,
+        opened_at=entry.at,
+        moved_at=entry.at,
+        identity=event.identity,
+        episode=event.episode,
+        alerts=(event.alert,),
+        labelled=event.target,
+        findings=event.findings,
+    )
+
+
+def _on_entering(incident: Incident, state: State) -> Change:
+    """A new look or a new round begins with nothing planned, approved or begun."""
+    fresh: Change = {
+        "menu": None,
+        "proposal": None,
+        "saga": None,
+        "rehearsal": None,
+        "request": None,
+        "approved_by": None,
+        "cleared_hash": "",
+        "run_until": None,
+    }
+    if state is State.GATHERING:
+        return fresh
+    if state is State.PLANNING and incident.state is not State.GATHERING:
+        done = tuple(run.intent.write.summary for run in incident.done_writes if not _taken_back(incident, run))
+        return {
+            **fresh,
+            "round": incident.round + 1,
+            "steps": (),
+            "writes": (),
+            "undone_steps": (),
+            "acted_at": None,
+            "verified": None,
+            "failure": None,
+            "done_before": incident.done_before + done,
+        }
+    return {}
+
+
+def _taken_back(incident: Incident, run: WriteRun) -> bool:
+    return run.intent.direction is Direction.UNDO or run.intent.step in incident.undone_steps
+
+
+def _nothing(_incident: Incident, _event: ev.Event, _at: datetime) -> Change:
+    return {}
+
+
+def _alert_attached(incident: Incident, event: ev.AlertAttached, at: datetime) -> Change:
+    alert = event.alert
+    kept = incident.alerts[:1] + incident.alerts[1:][-99:]
+    change: Change = {"alerts": (*kept, alert)}
+    if alert.status == "resolved" and alert.name == incident.alert.name:
+        change["resolved_seen_at"] = at
+    return change
+
+
+def _gathered(_incident: Incident, event: ev.Gathered, at: datetime) -> Change:
+    return {
+        "target": event.target,
+        "findings": event.findings,
+        "evidence": event.evidence,
+        "away": event.away,
+        "severity_before": event.severity,
+    }
+
+
+def _model_asked(incident: Incident, event: ev.ModelAsked, at: datetime) -> Change:
+    known = next((c for c in incident.model_calls if c.request == event.request), None)
+    if known is None:
+        call = ModelCall(request=event.request, input_tokens=event.input_tokens)
+        return {"model_calls": (*incident.model_calls, call)}
+    again = known.model_copy(update={"times": known.times + 1})
+    return {"model_calls": tuple(again if c is known else c for c in incident.model_calls)}
+
+
+def _model_answered(incident: Incident, event: ev.ModelAnswered, at: datetime) -> Change:
+
+    def answered(call: ModelCall) -> ModelCall:
+        if call.request != event.request or (call.answered and call.failed is None):
+            return call
+        return call.model_copy(
+            update={
+                "answered": True,
+                "raw": event.raw,
+                "failed": event.failed,
+                "input_tokens": max(call.input_tokens, event.input_tokens),
+                "output_tokens": event.output_tokens,
+            }
+        )
+
+    return {"model_calls": tuple(answered(call) for call in incident.model_calls)}
+
+
+def _planned(_incident: Incident, event: ev.Planned, at: datetime) -> Change:
+    return {"menu": event.menu, "proposal": event.proposal, "planner": event.planner}
+
+
+def _asked(_incident: Incident, event: ev.Asked, at: datetime) -> Change:
+    return {"request": event.request, "run_until": event.request.run_until}
+
+
+def _cleared(_incident: Incident, event: ev.Cleared, at: datetime) -> Change:
+    return {"cleared_hash": event.hash, "run_until": event.run_until}
+
+
+def _voided(incident: Incident, event: ev.Voided, at: datetime) -> Change:
+    return {"voids": incident.voids + 1, "steps": ()}
+
+
+def _step_begun(incident: Incident, event: ev.StepBegun, at: datetime) -> Change:
+    run = StepRun(index=event.step, before=event.before)
+    return {"steps": (*(s for s in incident.steps if s.index != run.index), run)}
+
+
+def _step_done(incident: Incident, event: ev.StepDone, at: datetime) -> Change:
+    index = event.step
+    return {"steps": tuple(s.model_copy(update={"done": True}) if s.index == index else s for s in incident.steps)}
+
+
+def _intent(incident: Incident, event: ev.Intent, at: datetime) -> Change:
+    run = WriteRun(intent=event, attempts=(event.resource_version,), at=at)
+    return {"writes": (*incident.writes, run)}
+
+
+def _attempted(incident: Incident, event: ev.Attempted, at: datetime) -> Change:
+
+    def again(run: WriteRun) -> WriteRun:
+        if run.intent.write.key != event.key or not run.open:
+            return run
+        return run.model_copy(update={"attempts": (*run.attempts, event.resource_version)})
+
+    return {"writes": tuple(again(run) for run in incident.writes)}
+
+
+def _outcome(incident: Incident, event: ev.Outcome, at: datetime) -> Change:
+
+    def ended(run: WriteRun) -> WriteRun:
+        if run.intent.write.key != event.key or not run.open:
+            return run
+        return run.model_copy(update={"outcome": event, "ended_at": at})
+
+    change: Change = {"writes": tuple(ended(run) for run in incident.writes)}
+    if event.result is ev.Result.DONE:
+        change["done_keys"] = incident.done_keys | {event.key}
+    return change
+
+
+def _step_undone(incident: Incident, event: ev.StepUndone, at: datetime) -> Change:
+    return {"undone_steps": (*incident.undone_steps, event.step)}
+
+
+_CHANGES: dict[str, Callable[[Incident, Any, datetime], Change]] = {
+    "alert_attached": _alert_attached,
+    "gathered": _gathered,
+    "model_asked": _model_asked,
+    "model_answered": _model_answered,
+    "planned": _planned,
+    "compiled": lambda _i, event, _at: {"saga": event.saga},
+    "compile_refused": lambda _i, event, _at: {"failure": (event.reason, event.detail)},
+    "rehearsed": lambda _i, event, _at: {"rehearsal": event.rehearsal},
+    "asked": _asked,
+    "cleared": _cleared,
+    "approved": lambda _i, event, _at: {"approved_by": event.by},
+    "rejected": lambda _i, event, _at: {"end": (Reason.REJECTED, f"rejected by {event.by}")},
+    "voided": _voided,
+    "step_begun": _step_begun,
+    "step_done": _step_done,
+    "step_failed": lambda _i, event, _at: {"failure": (event.reason, event.detail)},
+    "intent": _intent,
+    "attempted": _attempted,
+    "outcome": _outcome,
+    "acted": lambda _i, _event, at: {"acted_at": at},
+    "verified": lambda _i, event, _at: {"verified": event},
+    "step_undone": _step_undone,
+    "handed_over": lambda _i, event, _at: {"end": (event.reason, event.detail)},
+    "suppressed": lambda _i, event, _at: {"end": (event.reason, event.detail)},
+    "paused": lambda _i, _event, _at: {"paused": True},
+    "resumed": lambda _i, _event, _at: {"paused": False},
+    "taken": lambda _i, event, at: {"taken_by": event.by, "taken_at": at},
+    "given_back": lambda _i, _event, _at: {"taken_by": None, "taken_at": None},
+}

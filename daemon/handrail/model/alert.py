@@ -1,0 +1,37 @@
+"""One alert of one object at one time, whatever wire format brought it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from handrail.model.value import Value
+
+
+class Alert(Value):
+    """Times are UTC; `starts_at` is None where the sender gave none or a zero time (alert-formats, section 7).
+
+    `cluster` is "" where the sender did not say. `labels` are the sender's own, unmapped; all text is hostile
+    and bounded by the decoder (64 labels, 4 KiB a value). `wire` names the format, for people and metrics.
+    """
+
+    name: str
+    status: Literal["firing", "resolved"]
+    labels: dict[str, str]
+    annotations: dict[str, str] = {}
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    seen_at: datetime
+    cluster: str = ""
+    severity: str = ""
+    wire: str
+    trace_id: str = ""
+
+
+class Source(Value):
+    """Where a record came from: one Kafka record, or one HTTP request (topic "http:<path>", offset 0)."""
+
+    topic: str
+    partition: int
+    offset: int
+    digest: str

@@ -1,0 +1,43 @@
+"""Asking and answering: an approval is for exactly one rehearsal, by the right people, once, before a deadline."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from handrail.model.value import Value
+
+
+class Approvers(Value):
+    """Who may decide. Empty everywhere means nobody: an empty list never means all.
+
+    `slack_users` are member ids (U...); `users` and `groups` are the API server's words (TokenReview);
+    `local` allows the owner of the daemon's own process through its socket (the demo).
+    """
+
+    slack_users: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    local: bool = False
+
+
+class ApprovalRequest(Value):
+    """`id` is opaque and rides in the Slack button. `expires` is for the first intent, `run_until` for later ones."""
+
+    id: str
+    hash: str
+    asked_at: datetime
+    expires: datetime
+    run_until: datetime
+    approvers: Approvers
+    undo_included: bool = True
+
+
+class Person(Value):
+    """Who pressed: `via` is slack, kubernetes or local; `name` is that system's own id; groups only from TokenReview."""
+
+    via: str
+    name: str
+    groups: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.via}:{self.name}"

@@ -1,0 +1,156 @@
+"""The configuration as one frozen tree. Secrets are never in it, only where to find them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from handrail.model.value import Value
+
+
+class SecretRef(Value):
+    """A file (re-read when it changes) or an environment variable; exactly one of the two."""
+
+    file: str = ""
+    env: str = ""
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> SecretRef:
+        if bool(self.file) == bool(self.env):
+            raise ValueError("name exactly one of `file` and `env`")
+        return self
+
+
+class ClusterConfig(Value):
+    """`name` must equal the cluster label of the alerts that are meant for this cluster."""
+
+    name: str = Field(min_length=1)
+    accept_unlabelled: bool = True
+
+
+class TopicConfig(Value):
+    name: str = Field(min_length=1)
+    signal: Literal["logs", "auto"] = "auto"
+    encoding: Literal["otlp_proto", "otlp_json", "alertmanager", "auto"] = "auto"
+
+
+class SaslConfig(Value):
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+    username: SecretRef
+    password: SecretRef
+
+
+class KafkaSecurity(Value):
+    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    ca_file: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    sasl: SaslConfig | None = None
+
+    @model_validator(mode="after")
+    def _sasl_where_needed(self) -> KafkaSecurity:
+        if self.protocol.startswith("SASL") != (self.sasl is not None):
+            raise ValueError("`sasl` goes with SASL_PLAINTEXT and SASL_SSL, and only with them")
+        return self
+
+
+class KafkaConfig(Value):
+    """`group_instance_id` makes membership stable across restarts; the pod's name is a good one."""
+
+    bootstrap: tuple[str, ...] = Field(min_length=1)
+    topics: tuple[TopicConfig, ...] = Field(min_length=1)
+    group: str = "handrail"
+    group_instance_id: str = ""
+    dead_letter_topic: str = "handrail.dead-letters"
+    offset_reset: Literal["earliest", "latest"] = "earliest"
+    security: KafkaSecurity = KafkaSecurity()
+
+
+class KubernetesConfig(Value):
+    """`in-cluster` reads the pod's own token, again as it rotates; `kubeconfig` is for everywhere else."""
+
+    mode: Literal["in-cluster", "kubeconfig"] = "in-cluster"
+    kubeconfig: str = ""
+    context: str = ""
+    own_namespace: str = "handrail"
+    hands_enabled: bool = True
+    request_seconds: float = Field(default=10, gt=0, le=60)
+
+
+class PlannerMode(StrEnum):
+    RUNBOOK = "runbook"
+    MODEL = "model"
+    BOTH = "both"
+
+
+class ModelConfig(Value):
+    """Limits hold per incident and are checked before each call (issue 3: two calls, 20,000 input tokens)."""
+
+    key: SecretRef | None = None
+    name: str = "claude-sonnet-4-5"
+    base_url: str = ""
+    max_calls: int = Field(default=2, ge=1, le=10)
+    max_input_tokens: int = Field(default=20_000, ge=1000, le=200_000)
+    max_output_tokens: int = Field(default=2_000, ge=256, le=16_000)
+    request_seconds: float = Field(default=90, gt=0, le=600)
+
+
+class PlannerConfig(Value):
+    """`runbook`: never a model. `model`: never a runbook. `both`: the model only where no runbook is sure."""
+
+    mode: PlannerMode = PlannerMode.RUNBOOK
+    model: ModelConfig = ModelConfig()
+
+
+class SlackConfig(Value):
+    """`base_url` only for tests and proxies."""
+
+    channel: str = Field(min_length=1)
+    bot_token: SecretRef
+    app_token: SecretRef
+    base_url: str = "https://slack.com/api/"
+
+
+class WebhookConfig(Value):
+    """The second channel: told when Slack fails, and of every hand-over when there is no Slack."""
+
+    url: SecretRef
+
+
+class PrometheusConfig(Value):
+    url: str
+    token: SecretRef | None = None
+    seconds: float = Field(default=5, gt=0, le=30)
+
+
+class StoreConfig(Value):
+    url: str = "sqlite:///var/lib/handrail/handrail.db"
+
+
+class HttpConfig(Value):
+    """`socket` serves the owner of the process (peer credentials); `listen` serves probes, metrics and the API."""
+
+    listen: str = "127.0.0.1:8080"
+    socket: str = ""
+
+
+class LogConfig(Value):
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["json", "text"] = "json"
+
+
+class Config(Value):
+    cluster: ClusterConfig
+    kafka: KafkaConfig
+    kubernetes: KubernetesConfig = KubernetesConfig()
+    store: StoreConfig = StoreConfig()
+    planner: PlannerConfig = PlannerConfig()
+    slack: SlackConfig | None = None
+    webhook: WebhookConfig | None = None
+    prometheus: PrometheusConfig | None = None
+    policy: str = Field(min_length=1)
+    http: HttpConfig = HttpConfig()
+    log: LogConfig = LogConfig()
+    poll_seconds: float = Field(default=2, gt=0, le=30)

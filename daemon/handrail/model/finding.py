@@ -1,0 +1,48 @@
+"""What a detector says: this is wrong, with this object, for this cause, and how sure that is."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from handrail.model.target import LabelledTarget
+from handrail.model.value import Value
+
+
+class Handling(StrEnum):
+    """What may follow: a plan with steps, a diagnosis for a person only, or nothing at all."""
+
+    APPROVE = "approve"
+    DIAGNOSE = "diagnose"
+    IGNORE = "ignore"
+
+
+class Cause(StrEnum):
+    """Closed list: runbooks choose by it, the model cites it, the report counts it."""
+
+    BAD_REVISION_CRASHES = "bad_revision_crashes"
+    BAD_REVISION_IMAGE = "bad_revision_image"
+    BAD_REVISION_STUCK = "bad_revision_stuck"
+    CRASH_LOOP = "crash_loop"
+    IMAGE_PULL = "image_pull"
+    NOT_READY = "not_ready"
+    ROLLOUT_STUCK = "rollout_stuck"
+    SCALED_DOWN = "scaled_down"
+    OUT_OF_MEMORY = "out_of_memory"
+    CAPACITY = "capacity"
+    OTHER = "other"
+
+
+class Finding(Value):
+    """`corroborated` is True only where the Kubernetes API or a metric shows the cause, not text alone.
+
+    `facts` are typed values that the API gave (revision numbers, counts, reasons), never free text of the world.
+    """
+
+    detector: str
+    cause: Cause
+    handling: Handling
+    target: LabelledTarget | None
+    severity: str = "warning"
+    summary: str
+    corroborated: bool = False
+    facts: dict[str, str | int | bool] = {}

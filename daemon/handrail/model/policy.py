@@ -1,0 +1,44 @@
+"""What the operator allows. Deny by default: what no rule names is refused."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from handrail.model.approval import Approvers
+from handrail.model.value import Value
+
+
+class Mode(StrEnum):
+    """`observe`: plan and say, write nothing. `ask`: a person decides. `act`: by itself, below the floor only."""
+
+    OBSERVE = "observe"
+    ASK = "ask"
+    ACT = "act"
+
+
+class PolicyRule(Value):
+    """The first rule that names namespace, kind and step decides. Names are exact; "*" alone means any.
+
+    `kinds` empty means every kind that the step supports.
+    """
+
+    namespaces: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
+    steps: dict[str, Mode]
+
+
+class Policy(Value):
+    """`saga_interval_minutes`: at most one saga per target in that time. Times in minutes."""
+
+    version: int = Field(ge=1, le=1)
+    rules: tuple[PolicyRule, ...] = ()
+    approvers: Approvers = Approvers()
+    operators: Approvers = Approvers()
+    protected_namespaces: tuple[str, ...] = ()
+    approval_minutes: int = Field(default=30, ge=1, le=1440)
+    run_minutes: int = Field(default=30, ge=1, le=240)
+    saga_interval_minutes: int = Field(default=30, ge=1, le=1440)
+    max_rounds: int = Field(default=2, ge=1, le=5)
+    alert_age_minutes: int = Field(default=30, ge=1, le=1440)
