@@ -1,0 +1,36 @@
+"""A record of a topic (or one HTTP request's body) before and after decoding."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from handrail.model.alert import Alert
+from handrail.model.reason import Reason
+from handrail.model.value import Value
+
+
+class Record(Value):
+    """`at` is the broker's timestamp, UTC. `value` None is a tombstone."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None = None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
+    at: datetime
+
+
+class Undecoded(Value):
+    """One part of a record that is no alert, with the reason; its neighbours go on. `index` counts parts from 0."""
+
+    reason: Reason
+    detail: str
+    index: int = 0
+
+
+class Decoded(Value):
+    """What a record held. Both may be filled: one bad alert never costs its neighbours."""
+
+    alerts: tuple[Alert, ...] = ()
+    refused: tuple[Undecoded, ...] = ()
