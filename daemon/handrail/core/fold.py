@@ -153,7 +153,7 @@ def _model_answered(incident: Incident, event: ev.ModelAnswered, at: datetime) -
 
 
 def _planned(_incident: Incident, event: ev.Planned, at: datetime) -> Change:
-    return {"menu": event.menu, "proposal": event.proposal, "planner": event.planner}
+    return {"proposal": event.proposal, "planner": event.planner}
 
 
 def _asked(_incident: Incident, event: ev.Asked, at: datetime) -> Change:
@@ -213,6 +213,7 @@ def _step_undone(incident: Incident, event: ev.StepUndone, at: datetime) -> Chan
 _CHANGES: dict[str, Callable[[Incident, Any, datetime], Change]] = {
     "alert_attached": _alert_attached,
     "gathered": _gathered,
+    "offered": lambda _i, event, _at: {"menu": event.menu},
     "model_asked": _model_asked,
     "model_answered": _model_answered,
     "planned": _planned,

@@ -124,7 +124,7 @@ def _interval(facts: GateFacts, policy: Policy) -> Refusal | None:
         until = facts.last_saga_at + interval
         return Refusal(
             reason=Reason.TARGET_COOLING_DOWN,
-            detail=f"a saga ran on this target at {facts.last_saga_at:%H:%M:%S}; the next may begin at {until:%H:%M:%S}",
+            detail=f"a saga ran on this target at {facts.last_saga_at:%H:%M:%S}; the next may from {until:%H:%M:%S} on",
         )
     return None
 

@@ -52,6 +52,7 @@ FROM_ANY: dict[str, S] = {
 
 STAYS: dict[str, frozenset[S]] = {
     "rehearsed": frozenset({S.REHEARSING}),
+    "offered": frozenset({S.PLANNING}),
     "model_asked": frozenset({S.PLANNING}),
     "step_begun": frozenset({S.EXECUTING}),
     "step_done": frozenset({S.EXECUTING}),

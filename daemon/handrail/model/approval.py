@@ -33,7 +33,7 @@ class ApprovalRequest(Value):
 
 
 class Person(Value):
-    """Who pressed: `via` is slack, kubernetes or local; `name` is that system's own id; groups only from TokenReview."""
+    """Who pressed: `via` is slack, kubernetes or local, `name` that system's own id; groups only from TokenReview."""
 
     via: str
     name: str

@@ -1,4 +1,4 @@
-"""What a person decides from: one card, the same for Slack, terminal and web. Text in it is bounded, not yet escaped."""
+"""What a person decides from: one card for Slack, terminal and web. Its text is bounded, not yet escaped."""
 
 from __future__ import annotations
 

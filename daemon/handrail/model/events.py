@@ -61,6 +61,13 @@ class Gathered(Value):
     severity: Severity
 
 
+class Offered(Value):
+    """The closed menu, journalled before any planner sees it: the request to a model is then a function of the fold."""
+
+    kind: Literal["offered"] = "offered"
+    menu: Menu
+
+
 class ModelAsked(Value):
     """Committed before the call: reserves its budget. An unanswered one counts as spent (state rule 7)."""
 
@@ -85,7 +92,6 @@ class ModelAnswered(Value):
 class Planned(Value):
     kind: Literal["planned"] = "planned"
     planner: str
-    menu: Menu
     proposal: PlanProposal
 
 
@@ -278,6 +284,7 @@ Event = Annotated[
     | AlertAttached
     | GatheringBegun
     | Gathered
+    | Offered
     | ModelAsked
     | ModelAnswered
     | Planned

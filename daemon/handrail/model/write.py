@@ -9,7 +9,7 @@ from handrail.model.target import ObjectRef
 from handrail.model.value import Raw, Value
 
 KEY_ANNOTATION = "handrail.dev/key"
-"""Where a write leaves its key, on the object's own metadata: never in a pod template (it would start another rollout)."""
+"""Where a write leaves its key: the object's own metadata, never a pod template (it would start another rollout)."""
 
 
 class Verb(StrEnum):

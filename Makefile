@@ -1,0 +1,66 @@
+# Everything a newcomer needs: `make demo`, `make test`, `make quick`. `make help` lists the rest.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+SOURCES := daemon detectors remediations tests conftest.py
+PACKAGES := -p handrail -p handrail_detectors -p handrail_remediations
+
+.PHONY: help demo test quick check servers lint types layers docs format pins clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Handrail needs Python 3.11 or newer: make PYTHON=python3.12 …")'
+	@echo "making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.demo: requirements/demo.txt requirements/build.txt pyproject.toml | $(VENV)/.made
+	@echo "installing what the demo needs (about a minute)"
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/build.txt
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/demo.txt
+	@$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt | $(VENV)/.demo
+	@echo "installing what the tests need"
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+demo: $(VENV)/.demo ## an incident from alert to repair on this machine (ARGS=--yes, ARGS=--keep)
+	@$(BIN)/handrail demo $(ARGS)
+
+test: check ## lint, types, layers and every test (real servers: make servers)
+	$(BIN)/pytest $(ARGS)
+
+quick: check ## the same without the tests that need a server, in under a minute
+	$(BIN)/pytest -q -m "not server" $(ARGS)
+
+check: lint types layers
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check $(SOURCES)
+	@$(BIN)/ruff format --check -q $(SOURCES)
+
+types: $(VENV)/.dev
+	@$(BIN)/mypy $(PACKAGES)
+	@$(BIN)/mypy tests
+
+layers: $(VENV)/.dev
+	@$(BIN)/lint-imports --no-cache
+
+servers: ## build the real servers for the tests (cached per pin; cold about 15 minutes)
+	@$(PYTHON) tests/servers/build.py $(ARGS)
+
+format: $(VENV)/.dev ## format the code
+	@$(BIN)/ruff check -q --fix $(SOURCES) || true
+	@$(BIN)/ruff format $(SOURCES)
+
+pins: $(VENV)/.dev ## compile requirements/*.txt anew
+	@$(BIN)/pip install -q uv
+	@$(PYTHON) requirements/compile.py $(BIN)/uv
+
+clean: ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

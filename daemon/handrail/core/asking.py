@@ -1,0 +1,42 @@
+"""Ask, go on by policy, or only say: the decision after a rehearsal. Pure; the floor stands above the policy."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from handrail.core.allow import mode_of
+from handrail.core.gate import needs_person
+from handrail.model import events as ev
+from handrail.model.approval import ApprovalRequest
+from handrail.model.policy import Mode, Policy
+from handrail.model.reason import Reason, Refusal
+from handrail.model.saga import Rehearsal, Saga
+
+
+def only_observes(saga: Saga, policy: Policy, hands_enabled: bool) -> Refusal | None:
+    """Why this saga may not even be rehearsed: policy observes or denies, or the hands are switched off."""
+    for step in saga.steps:
+        mode = mode_of(policy, step)
+        if mode is None:
+            return Refusal(reason=Reason.NOT_ALLOWED, detail=f"no policy rule allows {step.step} on {step.target}")
+        if mode is Mode.OBSERVE or not hands_enabled:
+            would = "; ".join(step.summary for step in saga.steps)
+            return Refusal(reason=Reason.OBSERVE_ONLY, detail=f"would have asked to do this: {would}")
+    return None
+
+
+def after_rehearsal(rehearsal: Rehearsal, policy: Policy, request_id: str, now: datetime) -> ev.Event:
+    """The question to a person, or the clearance where policy lets every step act and none is above the floor."""
+    run_until = now + timedelta(minutes=policy.run_minutes)
+    if not needs_person(policy, rehearsal.saga.steps):
+        return ev.Cleared(hash=rehearsal.hash, run_until=run_until)
+    expires = now + timedelta(minutes=policy.approval_minutes)
+    request = ApprovalRequest(
+        id=request_id,
+        hash=rehearsal.hash,
+        asked_at=now,
+        expires=expires,
+        run_until=expires + timedelta(minutes=policy.run_minutes),
+        approvers=policy.approvers,
+    )
+    return ev.Asked(request=request)

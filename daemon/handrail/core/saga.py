@@ -1,0 +1,210 @@
+"""The next move of an incident: a pure function of its folded state, the stop switch, the policy and the time.
+
+One of three: record a decision, do one effect, or idle on something named. What is in flight is settled first, also
+under stop and when a person has taken over: a stop blocks new intents, never results (design, state rule 8).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from handrail.model import events as ev
+from handrail.model.incident import Incident, State
+from handrail.model.policy import Policy
+from handrail.model.reason import Reason
+from handrail.model.step import Verdict
+from handrail.model.switch import Switch
+from handrail.model.value import Value
+from handrail.model.write import Direction
+
+MAX_VOIDS = 3
+GATHER_PATIENCE = timedelta(minutes=10)
+PLAN_PATIENCE = timedelta(minutes=15)
+TAKEN_PATIENCE = timedelta(hours=24)
+
+
+class Effect(StrEnum):
+    """What the reconciler performs; each is one file in effects/."""
+
+    GATHER = "gather"
+    OFFER = "offer"
+    PLAN = "plan"
+    COMPILE = "compile"
+    REHEARSE = "rehearse"
+    RECHECK = "recheck"
+    STEP = "step"
+    UNDO = "undo"
+    SETTLE = "settle"
+    VERIFY = "verify"
+
+
+class Record(Value):
+    """Append these: the decision needed no look at the world."""
+
+    events: tuple[ev.Event, ...]
+
+
+class Do(Value):
+    """`step` is the saga step that STEP and UNDO are about."""
+
+    effect: Effect
+    step: int = 0
+
+
+class Idle(Value):
+    """Nothing to do before something named happens, at the latest `until` (None: only a person can end it)."""
+
+    waiting_for: str
+    until: datetime | None = None
+
+
+Move = Record | Do | Idle
+
+
+def next_move(incident: Incident, switch: Switch, policy: Policy, now: datetime) -> Move:
+    """Read it as: settle what is open, obey the flags, then go forward by state."""
+    if incident.state.terminal:
+        return Idle(waiting_for="nothing: it has ended")
+    if incident.open_write is not None:
+        return Do(effect=Effect.SETTLE)
+    return _under_flags(incident, switch, now) or _forward(incident, policy, now)
+
+
+def _under_flags(incident: Incident, switch: Switch, now: datetime) -> Move | None:
+    if incident.taken_by is not None and incident.taken_at is not None:
+        until = incident.taken_at + TAKEN_PATIENCE
+        if now <= until:
+            return Idle(waiting_for=f"{incident.taken_by}, who has taken it", until=until)
+        return _hand_over(Reason.TAKEN_TOO_LONG, f"{incident.taken_by} took it and did not give it back")
+    if switch.stopped and not incident.paused:
+        return Record(events=(ev.Paused(by=switch.by, why=switch.why),))
+    if incident.paused and not switch.stopped:
+        return Record(events=(ev.Resumed(by=switch.by),))
+    if incident.paused:
+        return Idle(waiting_for="start, since everything is stopped")
+    return None
+
+
+def _forward(incident: Incident, policy: Policy, now: datetime) -> Move:
+    match incident.state:
+        case State.OPENED:
+            return Record(events=(ev.GatheringBegun(),))
+        case State.GATHERING:
+            return _gathering(incident, now)
+        case State.PLANNING:
+            return _planning(incident, policy, now)
+        case State.COMPILING:
+            return Do(effect=Effect.COMPILE)
+        case State.REHEARSING:
+            return _patiently(incident, now, Effect.REHEARSE)
+        case State.ASKING:
+            return _asking(incident, now)
+        case State.EXECUTING:
+            return _executing(incident, now)
+        case State.VERIFYING:
+            return _verifying(incident)
+        case State.UNDOING:
+            return _undoing(incident)
+        case _:
+            return _undone(incident)
+
+
+def _hand_over(reason: Reason, detail: str) -> Record:
+    return Record(events=(ev.HandedOver(reason=reason, detail=detail),))
+
+
+def _patiently(incident: Incident, now: datetime, effect: Effect, patience: timedelta = GATHER_PATIENCE) -> Move:
+    if now - incident.moved_at > patience:
+        waited = int(patience.total_seconds() // 60)
+        return _hand_over(Reason.SOURCE_AWAY, f"could not {effect} for {waited} minutes: what it needs is away")
+    return Do(effect=effect)
+
+
+def _gathering(incident: Incident, now: datetime) -> Move:
+    if incident.voids > MAX_VOIDS:
+        return _hand_over(Reason.VOIDS_SPENT, f"what was planned changed under us {incident.voids} times")
+    return _patiently(incident, now, Effect.GATHER)
+
+
+def _planning(incident: Incident, policy: Policy, now: datetime) -> Move:
+    if incident.round > policy.max_rounds:
+        reason, detail = incident.failure or (Reason.ROUNDS_SPENT, "nothing that was tried helped")
+        return _hand_over(
+            Reason.ROUNDS_SPENT, f"{incident.round - 1} rounds were planned; the last ended: {reason}: {detail}"
+        )
+    return _patiently(incident, now, Effect.OFFER if incident.menu is None else Effect.PLAN, PLAN_PATIENCE)
+
+
+def _asking(incident: Incident, now: datetime) -> Move:
+    request = incident.request
+    if request is None or now > request.expires:
+        return _hand_over(Reason.APPROVAL_EXPIRED, "nobody decided in time; nothing was written")
+    if incident.resolved_seen_at is not None and incident.resolved_seen_at > request.asked_at:
+        return Do(effect=Effect.RECHECK)
+    return Idle(waiting_for="an approver", until=request.expires)
+
+
+def _executing(incident: Incident, now: datetime) -> Move:
+    failed = _failed_write(incident)
+    if failed is not None:
+        return Record(events=(failed,))
+    pending = _pending_step(incident)
+    if pending is None:
+        return Record(events=(ev.Acted(),))
+    if incident.run_until is None or now > incident.run_until:
+        if incident.has_acted:
+            return Record(
+                events=(ev.StepFailed(step=pending, reason=Reason.RUN_EXPIRED, detail="its time to run is over"),)
+            )
+        return _hand_over(Reason.RUN_EXPIRED, "approved, but not begun in time; nothing was written")
+    return Do(effect=Effect.STEP, step=pending)
+
+
+def _pending_step(incident: Incident) -> int | None:
+    """The first step of the saga that is not done."""
+    done = {run.index for run in incident.steps if run.done}
+    steps = incident.saga.steps if incident.saga else ()
+    return next((step.index for step in steps if step.index not in done), None)
+
+
+def _failed_write(incident: Incident) -> ev.Event | None:
+    """What a refused or unclear write of this direction means: never go on to the next step."""
+    last = incident.writes[-1] if incident.writes else None
+    if last is None or last.outcome is None or last.outcome.result in (ev.Result.DONE, ev.Result.ABSENT):
+        return None
+    outcome = last.outcome
+    if outcome.result is ev.Result.STUCK:
+        return ev.HandedOver(reason=Reason.OUTCOME_UNCLEAR, detail=f"{last.intent.write.summary}: {outcome.detail}")
+    reason = outcome.reason or Reason.REFUSED_BY_SERVER
+    if last.intent.direction is Direction.UNDO:
+        return ev.HandedOver(reason=Reason.CANNOT_UNDO, detail=f"the undo was refused: {reason}: {outcome.detail}")
+    return ev.StepFailed(step=last.intent.step, reason=reason, detail=outcome.detail)
+
+
+def _verifying(incident: Incident) -> Move:
+    verified = incident.verified
+    if verified is not None and verified.verdict is Verdict.NO_EFFECT:
+        return _hand_over(Reason.NO_EFFECT, f"all steps are done and it did not heal: {verified.detail}")
+    return Do(effect=Effect.VERIFY)
+
+
+def _undoing(incident: Incident) -> Move:
+    failed = _failed_write(incident)
+    if isinstance(failed, ev.HandedOver):
+        return Record(events=(failed,))
+    step = _to_undo(incident)
+    return Record(events=(ev.Undone(),)) if step is None else Do(effect=Effect.UNDO, step=step)
+
+
+def _to_undo(incident: Incident) -> int | None:
+    """Last step first, only what completed a write, and only once."""
+    wrote = {run.intent.step for run in incident.done_writes if run.intent.direction is Direction.DO}
+    return max(wrote - set(incident.undone_steps), default=None)
+
+
+def _undone(incident: Incident) -> Move:
+    """After an undo a person decides: another saga on this target would come too soon anyway (the interval)."""
+    reason, detail = incident.failure or (Reason.WORSE, incident.verified.detail if incident.verified else "")
+    back = "what was done has been taken back" if incident.undone_steps else "nothing had been changed"
+    return _hand_over(reason, f"{detail}; {back}")

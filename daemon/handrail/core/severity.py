@@ -1,0 +1,19 @@
+"""How bad is it, before and after: pure measures over a workload. Decides nothing about what to do."""
+
+from __future__ import annotations
+
+from handrail.model.severity import Severity
+from handrail.model.workload import Workload
+
+
+def measure(workload: Workload) -> Severity:
+    """Pods that should be ready and pods that are, by the API server's status."""
+    return Severity(desired=workload.desired, ready=workload.ready)
+
+
+def healthy(workload: Workload) -> bool:
+    """All wanted pods are ready, on the newest template, and nothing is still rolling (observed by the controller)."""
+    status = workload.status
+    observed = int(status.get("observedGeneration") or 0) >= workload.generation
+    updated = int(status.get("updatedReplicas") or 0) >= workload.desired
+    return observed and updated and workload.ready >= workload.desired and not workload.paused
