@@ -1,0 +1,1 @@
+"""One thin package for each outside thing; none knows another."""

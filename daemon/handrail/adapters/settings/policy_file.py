@@ -1,0 +1,31 @@
+"""The policy as it is now: the gate asks at every intent, so an operator's edit holds from the next write on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from handrail.adapters.settings.load import load_policy
+from handrail.model.errors import BadConfig, Transient
+from handrail.model.policy import Policy
+
+
+class PolicyFile:
+    """Call it for the policy. A file that was good at start and is broken now stops everything, loudly: it raises
+    Transient, since nobody can tell any more what is allowed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp: tuple[int, int, int] | None = None
+        self._policy = load_policy(path)
+
+    def __call__(self) -> Policy:
+        try:
+            status = self._path.stat()
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if stamp != self._stamp:
+                self._policy = load_policy(self._path)
+                self._stamp = stamp
+        except (OSError, BadConfig) as broken:
+            self._stamp = None
+            raise Transient(f"the policy can't be read, so nothing is allowed: {broken}", retry_after=10.0) from broken
+        return self._policy

@@ -1,0 +1,76 @@
+"""The commented file that `handrail config init` writes. A test loads it, so it can't rot."""
+
+from __future__ import annotations
+
+STARTER = """\
+# Handrail's configuration. Secrets never stand here: name a file or an environment variable.
+# Prove it with: handrail check --config handrail.yaml
+
+cluster:
+  # Must equal the `cluster` label of the alerts meant for this cluster.
+  name: {cluster}
+  # Take alerts that carry no cluster label at all. Set to false when several clusters share a topic.
+  accept_unlabelled: true
+
+kafka:
+  bootstrap: [kafka-0.kafka:9092]
+  topics:
+    # encoding: auto tells OTLP protobuf, OTLP JSON and the Alertmanager webhook apart by their first bytes.
+    - {{name: otlp_logs, signal: logs, encoding: auto}}
+  group: handrail
+  # A stable member name spares a rebalance at each restart; the pod's name is a good one.
+  group_instance_id: ""
+  # What can't be decoded goes here, with the reason in its headers.
+  dead_letter_topic: handrail.dead-letters
+  # Where a new consumer group begins. Old alerts open nothing (alert_age_minutes in the policy).
+  offset_reset: earliest
+  security:
+    protocol: PLAINTEXT        # or SSL, SASL_PLAINTEXT, SASL_SSL
+    # ca_file: /etc/handrail/kafka/ca.crt
+    # sasl:
+    #   mechanism: SCRAM-SHA-512
+    #   username: {{file: /etc/handrail/kafka/username}}
+    #   password: {{file: /etc/handrail/kafka/password}}
+
+kubernetes:
+  mode: in-cluster             # or kubeconfig
+  # kubeconfig: /home/me/.kube/config
+  # The namespace that this daemon runs in: it is never written to.
+  own_namespace: handrail
+  # false: observe only, whatever the policy says.
+  hands_enabled: true
+
+store:
+  url: sqlite:////var/lib/handrail/handrail.db
+
+# Who may do what. observe.yaml (the default) writes nothing.
+policy: /etc/handrail/policy.yaml
+
+planner:
+  mode: runbook                # runbook | model | both
+  # model:
+  #   key: {{file: /etc/handrail/model/key}}
+  #   name: claude-sonnet-4-5
+  #   max_calls: 2
+  #   max_input_tokens: 20000
+
+# slack:
+#   channel: C0123456789
+#   bot_token: {{file: /etc/handrail/slack/bot-token}}
+#   app_token: {{file: /etc/handrail/slack/app-token}}
+
+# The second channel: told when Slack fails.
+# webhook:
+#   url: {{file: /etc/handrail/webhook/url}}
+
+# prometheus:
+#   url: http://prometheus.monitoring:9090
+
+http:
+  # /healthz, /readyz, /metrics and the API of the CLI.
+  listen: 0.0.0.0:8080
+
+log:
+  level: info
+  format: json
+"""

@@ -1,0 +1,110 @@
+"""Gathering: the target by UID, what is wrong with it, the evidence; then the claim to be the one incident on it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from handrail.core import severity
+from handrail.effects.tools import Tools
+from handrail.model import events as ev
+from handrail.model.detector import Detector, Watches, Window
+from handrail.model.evidence import EvidenceItem, Piece
+from handrail.model.finding import Finding, Handling
+from handrail.model.gathering import Gathering
+from handrail.model.incident import Incident
+from handrail.model.reason import Reason, Refusal
+from handrail.model.severity import Severity
+from handrail.model.value import digest
+from handrail.model.workload import Workload
+
+SYMPTOM_PATIENCE = timedelta(minutes=2)
+"""A workload that is not healthy but shows no cause yet is looked at again for this long before planning goes on."""
+
+EXCERPT = 600
+
+
+async def gather(tools: Tools, incident: Incident) -> Incident:
+    """One look. Appends Gathered (or merges), hands over, suppresses, or leaves the incident as it is to look again."""
+    now = tools.now()
+    gathering = await tools.gatherer.gather(incident.labelled, incident.alert, now)
+    if isinstance(gathering, Refusal):
+        over = ev.HandedOver(reason=gathering.reason, detail=gathering.detail)
+        return await tools.store.append(incident, (over,))
+    workload = gathering.workload
+    found = _detect(tools.detectors, incident, workload, now)
+    if _got_well(incident, workload, found):
+        return await tools.store.append(incident, (_by_itself(),))
+    if _too_early(incident, workload, found, now):
+        return incident
+    texts = {digest(piece.text): piece.text for piece in gathering.pieces}
+    event = _gathered(gathering, (*found, *incident.findings), workload)
+    claimed = await tools.store.claim(incident, event, texts)
+    if isinstance(claimed, str):
+        merged = await tools.store.incident(incident.id)
+        return merged or incident
+    return claimed
+
+
+async def recheck(tools: Tools, incident: Incident) -> Incident:
+    """A resolved alert came in while a person is asked: data, not proof. The live object decides (cases 4, 5)."""
+    workload = await tools.eyes.workload(incident.target) if incident.target else None
+    if workload is not None and severity.healthy(workload):
+        return await tools.store.append(incident, (_by_itself(),))
+    changed = ev.Voided(reason=Reason.STATE_CHANGED, detail="an alert was resolved meanwhile; looking again")
+    return await tools.store.append(incident, (changed,))
+
+
+def _by_itself() -> ev.Suppressed:
+    return ev.Suppressed(reason=Reason.RESOLVED_BY_ITSELF, detail="the alert was resolved and the workload is healthy")
+
+
+def _detect(
+    detectors: tuple[Detector, ...], incident: Incident, workload: Workload | None, now: datetime
+) -> tuple[Finding, ...]:
+    if workload is None:
+        return ()
+    window = Window(alerts=incident.alerts, workload=workload)
+    woken = (d for d in detectors if Watches.WORKLOAD in d.watches)
+    return tuple(finding for d in woken for finding in d.detect(window, now, d.Params()))
+
+
+def _got_well(incident: Incident, workload: Workload | None, found: tuple[Finding, ...]) -> bool:
+    resolved = incident.resolved_seen_at is not None
+    return resolved and not found and workload is not None and severity.healthy(workload)
+
+
+def _too_early(incident: Incident, workload: Workload | None, found: tuple[Finding, ...], now: datetime) -> bool:
+    """A rollout that has just begun shows its cause a little later than the alert."""
+    if workload is None or severity.healthy(workload):
+        return False
+    clear = any(finding.corroborated and finding.handling is Handling.APPROVE for finding in found)
+    return not clear and now - incident.moved_at < SYMPTOM_PATIENCE
+
+
+def _gathered(gathering: Gathering, findings: tuple[Finding, ...], workload: Workload | None) -> ev.Gathered:
+    measured = severity.measure(workload) if workload else Severity(desired=0, ready=0)
+    return ev.Gathered(
+        target=gathering.ref,
+        findings=_unique(findings),
+        evidence=tuple(_item(index, piece) for index, piece in enumerate(gathering.pieces, start=1)),
+        away=gathering.away,
+        severity=measured,
+    )
+
+
+def _unique(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """A second look repeats what the first found."""
+    return tuple(finding for index, finding in enumerate(findings) if finding not in findings[:index])
+
+
+def _item(index: int, piece: Piece) -> EvidenceItem:
+    return EvidenceItem(
+        id=f"e{index}",
+        kind=piece.kind,
+        source=piece.source,
+        at=piece.at,
+        trust=piece.trust,
+        title=piece.title,
+        excerpt=piece.text[:EXCERPT],
+        digest=digest(piece.text),
+    )

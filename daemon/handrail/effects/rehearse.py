@@ -1,0 +1,119 @@
+"""Rehearsing: every write of the saga is sent to the API server with dryRun=All; then a person is asked, or not.
+
+Needs the stop switch and rights, no approval. A write that depends on an earlier one of the same saga can't be
+rehearsed (the earlier one has not happened); it is labelled so, and bound by its body.
+"""
+
+from __future__ import annotations
+
+from handrail.core.asking import after_rehearsal, only_observes
+from handrail.core.blast import blast
+from handrail.core.fingerprint import diff, fingerprint
+from handrail.effects.tools import Tools
+from handrail.model import events as ev
+from handrail.model.errors import Bug
+from handrail.model.hands import DryRun
+from handrail.model.incident import Incident
+from handrail.model.reason import Reason, Refusal
+from handrail.model.saga import Rehearsal, RehearsedWrite, Saga, SagaStep
+from handrail.model.step import Seen, Step
+from handrail.model.write import Direction, Write, key_of
+
+
+async def rehearse(tools: Tools, incident: Incident) -> Incident:
+    """Appends the rehearsal and, with it, the question or the clearance; or voids, or hands over."""
+    saga = _saga(incident)
+    policy = tools.policy()
+    refusal = only_observes(saga, policy, tools.config.kubernetes.hands_enabled)
+    if refusal is not None:
+        return await _hand_over(tools, incident, refusal)
+    rehearsal = await _rehearsal(tools, saga)
+    if isinstance(rehearsal, Refusal):
+        return await _refused(tools, incident, rehearsal)
+    after = after_rehearsal(rehearsal, policy, tools.new_id(), tools.now())
+    return await tools.store.append(incident, (ev.Rehearsed(rehearsal=rehearsal), after))
+
+
+async def _rehearsal(tools: Tools, saga: Saga) -> Rehearsal | Refusal:
+    rehearsed: list[RehearsedWrite] = []
+    touched: set[str] = set()
+    first: Seen | None = None
+    for step in saga.steps:
+        seen = await look(tools, step)
+        if isinstance(seen, Refusal):
+            return seen
+        first = first or seen
+        for write in stamped(tools.steps[step.step], step, seen, saga):
+            one = await _one(tools, step.index, write, depends=write.object.uid in touched)
+            if isinstance(one, Refusal):
+                return one
+            touched.add(write.object.uid)
+            rehearsed.append(one)
+    if first is None or not rehearsed:
+        return Refusal(reason=Reason.NO_CHANGE, detail="the plan would change nothing")
+    return Rehearsal(saga=saga, writes=tuple(rehearsed), blast=blast(first.workload, saga.steps))
+
+
+async def look(tools: Tools, step: SagaStep) -> Seen | Refusal:
+    """The step's own look, and its check on what it saw."""
+    code = tools.steps[step.step]
+    seen = await code.look(tools.eyes, step.target)
+    if seen is None:
+        return Refusal(reason=Reason.TARGET_GONE, detail=f"{step.target} is gone")
+    refusal = code.check(seen, code.Params.model_validate(step.params))
+    return refusal if refusal is not None else seen
+
+
+def stamped(code: Step, step: SagaStep, seen: Seen, saga: Saga) -> tuple[Write, ...]:
+    """The step's writes with their keys."""
+    params = code.Params.model_validate(step.params)
+    return tuple(stamp(write, saga, step.index, Direction.DO) for write in code.writes(seen, params))
+
+
+def stamp(write: Write, saga: Saga, step: int, direction: Direction) -> Write:
+    return write.model_copy(update={"key": key_of(saga.incident, saga.round, step, direction, write)})
+
+
+async def _one(tools: Tools, step: int, write: Write, *, depends: bool) -> RehearsedWrite | Refusal:
+    if depends:
+        return RehearsedWrite(step=step, write=write, fingerprint="", after="", diff="", undo_diff="", rehearsed=False)
+    dry = await tools.hands.dry_run(write)
+    if isinstance(dry, Refusal):
+        return dry
+    return shown_by(dry, step, write)
+
+
+def shown_by(dry: DryRun, step: int, write: Write) -> RehearsedWrite | Refusal:
+    """What the API server says would change. A dry-run that changes nothing is no repair (case 24)."""
+    if dry.after is None:
+        raise Bug(f"{write.verb} can't be compared yet")
+    with_replicas = write.sets_replicas
+    change = diff(dry.before, dry.after, with_replicas=with_replicas)
+    if not change:
+        return Refusal(reason=Reason.NO_CHANGE, detail=f"{write.summary}: the API server would change nothing")
+    return RehearsedWrite(
+        step=step,
+        write=write,
+        fingerprint=fingerprint(dry.before, with_replicas=with_replicas),
+        after=fingerprint(dry.after, with_replicas=with_replicas),
+        diff=change,
+        undo_diff=diff(dry.after, dry.before, with_replicas=with_replicas),
+    )
+
+
+async def _refused(tools: Tools, incident: Incident, refusal: Refusal) -> Incident:
+    """The world moved between look and rehearsal: gather again. Else the server (or a check) said no."""
+    if refusal.reason in (Reason.DRIFTED, Reason.NO_CHANGE, Reason.NO_HEALTHY_REVISION, Reason.ROLLOUT_IN_PROGRESS):
+        voided = ev.Voided(reason=refusal.reason, detail=refusal.detail)
+        return await tools.store.append(incident, (voided,))
+    return await _hand_over(tools, incident, refusal)
+
+
+async def _hand_over(tools: Tools, incident: Incident, refusal: Refusal) -> Incident:
+    return await tools.store.append(incident, (ev.HandedOver(reason=refusal.reason, detail=refusal.detail),))
+
+
+def _saga(incident: Incident) -> Saga:
+    if incident.saga is None:
+        raise Bug("rehearsing without a saga")
+    return incident.saga

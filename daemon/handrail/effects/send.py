@@ -1,0 +1,172 @@
+"""Sending a write that has passed the gate, and finding out what became of it (design, state rules 1, 3 and 4).
+
+Intent before act, outcome after. A conflict looks for our own key first; equal fingerprints may try again, three
+times at most, each through the whole gate. A lost answer leaves the intent open: `settle` looks before anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from handrail.core.fingerprint import fingerprint
+from handrail.core.gate import GateFacts, judge
+from handrail.effects.tools import Tools
+from handrail.model import events as ev
+from handrail.model.errors import Bug, OutcomeUnknown, Transient
+from handrail.model.hands import Answer, Sent
+from handrail.model.incident import Incident, WriteRun
+from handrail.model.reason import Reason, Refusal
+from handrail.model.switch import Permit
+from handrail.model.value import Raw
+from handrail.model.write import KEY_ANNOTATION, Direction, Write
+
+MAX_ATTEMPTS = 3
+
+Refused = Callable[[Refusal], Awaitable[Incident]]
+
+
+async def carry_out(tools: Tools, incident: Incident, intent: ev.Intent, refused: Refused) -> Incident:
+    """The gate's transaction, then the write. `refused` says what a gate's no means for this incident."""
+    if attempts(incident, intent.write.key) >= MAX_ATTEMPTS:
+        spent = f"{intent.write.summary}: tried {MAX_ATTEMPTS} times"
+        return await refused(Refusal(reason=Reason.ATTEMPTS_SPENT, detail=spent))
+    passed = await _gate(tools, incident, intent, intent.write, intent.direction)
+    if isinstance(passed, Refusal):
+        return await refused(passed)
+    incident, permit = passed
+    return await _send(tools, incident, intent, permit)
+
+
+def attempts(incident: Incident, key: str) -> int:
+    """How often a write was sent or about to be, over all its intents."""
+    return sum(len(run.attempts) for run in incident.writes if run.intent.write.key == key)
+
+
+async def _gate(
+    tools: Tools, incident: Incident, event: ev.Intent | ev.Attempted, write: Write, direction: Direction
+) -> tuple[Incident, Permit] | Refusal:
+    policy = tools.policy()
+    own = tools.config.kubernetes.own_namespace
+
+    def judged(facts: GateFacts) -> Refusal | None:
+        return judge(facts, policy, own, write, direction)
+
+    return await tools.store.commit_intent(incident, event, judged)
+
+
+async def _send(tools: Tools, incident: Incident, intent: ev.Intent, permit: Permit) -> Incident:
+    try:
+        sent = await tools.hands.send(permit)
+    except OutcomeUnknown:
+        return incident
+    except Transient as away:
+        never = ev.Outcome(key=permit.write.key, result=ev.Result.ABSENT, detail=f"never sent: {away}")
+        await tools.store.append_outcome(incident.id, never)
+        raise
+    if sent.answer is Answer.CONFLICT:
+        return await _after_conflict(tools, incident, intent)
+    return await tools.store.append_outcome(incident.id, _outcome(permit.write, sent))
+
+
+def _outcome(write: Write, sent: Sent) -> ev.Outcome:
+    if sent.answer is Answer.DONE:
+        return done(write, sent.object)
+    return ev.Outcome(key=write.key, result=ev.Result.REFUSED, reason=sent.reason, detail=sent.detail)
+
+
+def done(write: Write, live: Raw | None) -> ev.Outcome:
+    """The outcome of an applied write, with the fingerprint that a later write or an undo will expect."""
+    if live is None:
+        return ev.Outcome(key=write.key, result=ev.Result.DONE)
+    return ev.Outcome(
+        key=write.key,
+        result=ev.Result.DONE,
+        resource_version=live["metadata"].get("resourceVersion", ""),
+        after=fingerprint(live, with_replicas=write.sets_replicas),
+    )
+
+
+async def settle(tools: Tools, incident: Incident) -> Incident:
+    """An open intent on load: its outcome is unknown, so look. Raises Transient when that can't be done now."""
+    run = incident.open_write
+    if run is None:
+        raise Bug("nothing to settle")
+    live = await tools.hands.read(run.intent.write.object)
+    ending = judge_open(run, live)
+    if ending is not None:
+        return await tools.store.append_outcome(incident.id, ending)
+    return await _resend(tools, incident, run)
+
+
+def judge_open(run: WriteRun, live: Raw | None) -> ev.Outcome | None:
+    """Pure: done, absent or stuck; None while the lost write may still land (its version is still the live one)."""
+    write = run.intent.write
+    if live is None or live["metadata"].get("uid") != write.object.uid:
+        return _stuck(write, f"{write.object} is gone or was replaced; whether the write landed before can't be told")
+    if carries_key(live, write.key):
+        return done(write, live)
+    if fingerprint(live, with_replicas=write.sets_replicas) != run.intent.expected:
+        return _stuck(write, f"{write.object} is neither as before nor does it carry our key: somebody else changed it")
+    if live["metadata"].get("resourceVersion") != run.attempts[-1]:
+        return ev.Outcome(key=write.key, result=ev.Result.ABSENT, detail="the object has moved past the lost write")
+    return None
+
+
+def _stuck(write: Write, why: str) -> ev.Outcome:
+    return ev.Outcome(key=write.key, result=ev.Result.STUCK, reason=Reason.OUTCOME_UNCLEAR, detail=why)
+
+
+def carries_key(live: Raw, key: str) -> bool:
+    return bool((live["metadata"].get("annotations") or {}).get(KEY_ANNOTATION) == key)
+
+
+async def _resend(tools: Tools, incident: Incident, run: WriteRun) -> Incident:
+    """The very same version again: whichever of the two lands first, the other answers 409 (state rule 3)."""
+    return await _again(tools, incident, run.intent, run.attempts[-1])
+
+
+async def _after_conflict(tools: Tools, incident: Incident, intent: ev.Intent) -> Incident:
+    """Our key first; then whether the object is still what was approved; never force."""
+    write = intent.write
+    live = await tools.hands.read(write.object)
+    if live is not None and carries_key(live, write.key):
+        return await tools.store.append_outcome(incident.id, done(write, live))
+    same = live is not None and live["metadata"].get("uid") == write.object.uid
+    if live is None or not same or fingerprint(live, with_replicas=write.sets_replicas) != intent.expected:
+        drifted = ev.Outcome(
+            key=write.key,
+            result=ev.Result.REFUSED,
+            reason=Reason.DRIFTED,
+            detail=f"{write.object} was changed meanwhile",
+        )
+        return await tools.store.append_outcome(incident.id, drifted)
+    return await _again(tools, incident, intent, live["metadata"]["resourceVersion"])
+
+
+async def _again(tools: Tools, incident: Incident, intent: ev.Intent, version: str) -> Incident:
+    """A further attempt: through the whole gate, journalled with its version before it is sent."""
+    key = intent.write.key
+    if attempts(incident, key) >= MAX_ATTEMPTS:
+        spent = ev.Outcome(
+            key=key,
+            result=ev.Result.REFUSED,
+            reason=Reason.CONFLICTS_SPENT,
+            detail=f"tried {MAX_ATTEMPTS} times; the object changes faster than it can be written",
+        )
+        return await tools.store.append_outcome(incident.id, spent)
+    attempted = ev.Attempted(key=key, resource_version=version)
+    passed = await _gate(tools, incident, attempted, intent.write, intent.direction)
+    if isinstance(passed, Refusal):
+        return await _stopped_between(tools, incident, intent, passed)
+    incident, permit = passed
+    return await _send(tools, incident, intent, permit)
+
+
+async def _stopped_between(tools: Tools, incident: Incident, intent: ev.Intent, refusal: Refusal) -> Incident:
+    """The gate closed after the first attempt. While the lost write may still land its outcome stays unknown."""
+    run = incident.open_write
+    live = await tools.hands.read(intent.write.object)
+    ending = judge_open(run, live) if run else None
+    if ending is not None:
+        return await tools.store.append_outcome(incident.id, ending)
+    raise Transient(f"{refusal}; whether the last attempt landed is not known yet", retry_after=5.0)

@@ -1,0 +1,146 @@
+"""The path of an alert: `on_records` takes it in, `advance` moves its incident by one effect, until it has ended.
+
+Decode, identify, journal; then load, decide, commit, perform. What happens next is decided by core/saga.py from folded
+state; what an effect does is in effects/. Here is the one broad `except` of the product: whatever breaks, the
+incident goes to a person and its neighbours go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from datetime import datetime, timedelta
+
+import structlog
+
+from handrail.core.saga import Do, Effect, Idle, Record, next_move
+from handrail.effects import act, gather, plan, rehearse, send, verify
+from handrail.effects.tools import Tools
+from handrail.model import events as ev
+from handrail.model.errors import HeadMoved, Transient, UnknownEvent
+from handrail.model.incident import Incident
+from handrail.model.reason import Reason
+
+log = structlog.get_logger("reconciler")
+
+AT_ONCE = 8
+"""Incidents advanced at the same time; each one does one thing at a time."""
+
+
+async def advance(tools: Tools, incident_id: str) -> float | None:
+    """One move of one incident. Returns seconds until it is worth looking again; None when it has ended."""
+    incident = await tools.store.incident(incident_id)
+    if incident is None or incident.state.terminal:
+        return None
+    move = next_move(incident, await tools.store.switch(), tools.policy(), tools.now())
+    match move:
+        case Record():
+            moved = await tools.store.append(incident, move.events)
+        case Do():
+            moved = await _perform(tools, incident, move)
+        case Idle():
+            return _until(move, tools.now(), tools.config.poll_seconds)
+    if moved.state.terminal and moved.open_write is None:
+        return None
+    return 0.0 if moved.seq != incident.seq else tools.config.poll_seconds
+
+
+async def _perform(tools: Tools, incident: Incident, move: Do) -> Incident:
+    match move.effect:
+        case Effect.GATHER:
+            return await gather.gather(tools, incident)
+        case Effect.RECHECK:
+            return await gather.recheck(tools, incident)
+        case Effect.OFFER:
+            return await plan.offer(tools, incident)
+        case Effect.PLAN:
+            return await plan.plan(tools, incident)
+        case Effect.COMPILE:
+            return await plan.compile_(tools, incident)
+        case Effect.REHEARSE:
+            return await rehearse.rehearse(tools, incident)
+        case Effect.STEP:
+            return await act.step(tools, incident, move.step)
+        case Effect.UNDO:
+            return await act.undo(tools, incident, move.step)
+        case Effect.SETTLE:
+            return await send.settle(tools, incident)
+        case Effect.VERIFY:
+            return await verify.verify(tools, incident)
+
+
+def _until(idle: Idle, now: datetime, poll_seconds: float) -> float:
+    """A journal append wakes the loop anyway; this is for what only the clock brings."""
+    if idle.until is None:
+        return 60.0
+    return min(60.0, max(poll_seconds, (idle.until - now).total_seconds() + 0.01))
+
+
+class Reconciler:
+    """Drives every open incident of this process. Nothing is held while an incident waits."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._due: dict[str, datetime] = {}
+        self._running: set[str] = set()
+        self._heads: dict[str, int] = {}
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    async def run(self) -> None:
+        """Until cancelled. A move in progress is given no grace: everything resumes from the journal."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                await self.start_due(group)
+                await self._tools.store.wait_changed(self._nap())
+
+    async def start_due(self, group: asyncio.TaskGroup) -> None:
+        """Starts a task for each open incident that is due or whose journal has grown since it was looked at."""
+        try:
+            heads = await self._tools.store.open_heads()
+        except Transient as away:
+            log.warning("the store is away", why=str(away))
+            await asyncio.sleep(away.retry_after)
+            return
+        now = self._tools.now()
+        self._due = {id_: due for id_, due in self._due.items() if id_ in heads}
+        self._heads = {id_: head for id_, head in self._heads.items() if id_ in heads}
+        for id_, head in heads.items():
+            grown = self._heads.get(id_) != head
+            if id_ not in self._running and (grown or self._due.get(id_, now) <= now):
+                self._heads[id_] = head
+                self._running.add(id_)
+                group.create_task(self._advance(id_), name=f"advance {id_}")
+
+    def _nap(self) -> float:
+        now = self._tools.now()
+        waits = [(due - now).total_seconds() for id_, due in self._due.items() if id_ not in self._running]
+        return max(0.01, min([self._tools.config.poll_seconds, *waits]))
+
+    async def _advance(self, id_: str) -> None:
+        wait: float | None = self._tools.config.poll_seconds
+        try:
+            async with self._places:
+                wait = await advance(self._tools, id_)
+        except HeadMoved:
+            wait = 0.0
+        except Transient as away:
+            log.info("waiting for what is away", incident=id_, why=str(away))
+            wait = away.retry_after
+        except UnknownEvent as unknown:
+            log.error("left to a newer build", incident=id_, why=str(unknown))
+            wait = 60.0
+        except Exception as broken:
+            log.exception("broken", incident=id_)
+            wait = await self._give_to_a_person(id_, broken)
+        finally:
+            self._running.discard(id_)
+            self._due[id_] = self._tools.now() + timedelta(seconds=wait if wait is not None else 3600)
+            self._tools.store.nudge()
+
+    async def _give_to_a_person(self, id_: str, broken: Exception) -> float:
+        detail = f"{type(broken).__name__}: {str(broken)[:500]}"
+        with contextlib.suppress(HeadMoved, Transient):
+            incident = await self._tools.store.incident(id_)
+            if incident is not None and not incident.state.terminal:
+                await self._tools.store.append(incident, (ev.HandedOver(reason=Reason.BROKEN, detail=detail),))
+        return 5.0
