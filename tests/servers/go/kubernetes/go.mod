@@ -158,11 +158,11 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-tool (
-	k8s.io/kubernetes/cmd/kube-apiserver
-	k8s.io/kubernetes/cmd/kube-controller-manager
-	k8s.io/kubernetes/cmd/kube-scheduler
-)
+tool k8s.io/kubernetes/cmd/kube-apiserver
+
+tool k8s.io/kubernetes/cmd/kube-controller-manager
+
+tool k8s.io/kubernetes/cmd/kube-scheduler
 
 replace (
 	k8s.io/api => k8s.io/api v0.36.3
