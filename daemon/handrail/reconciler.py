@@ -9,22 +9,30 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import structlog
 
-from handrail.core.saga import Do, Effect, Idle, Record, next_move
-from handrail.effects import act, gather, plan, rehearse, send, verify
+from handrail.core import saga
+from handrail.core.saga import Do, Effect, Idle, next_move
+from handrail.effects import act, gather, plan, rehearse, send, take_in, verify
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.errors import HeadMoved, Transient, UnknownEvent
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason
+from handrail.model.record import Record, Undecoded
 
 log = structlog.get_logger("reconciler")
 
 AT_ONCE = 8
 """Incidents advanced at the same time; each one does one thing at a time."""
+
+
+async def on_records(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[Record, Undecoded]]:
+    """Decode, identify, journal: all in one transaction, before any offset is committed. Returns the dead letters."""
+    return await take_in.take_in(tools, records)
 
 
 async def advance(tools: Tools, incident_id: str) -> float | None:
@@ -34,7 +42,7 @@ async def advance(tools: Tools, incident_id: str) -> float | None:
         return None
     move = next_move(incident, await tools.store.switch(), tools.policy(), tools.now())
     match move:
-        case Record():
+        case saga.Record():
             moved = await tools.store.append(incident, move.events)
         case Do():
             moved = await _perform(tools, incident, move)

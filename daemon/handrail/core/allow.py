@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from handrail.model.policy import Mode, Policy, PolicyRule
 from handrail.model.saga import SagaStep
 from handrail.model.target import ObjectRef
@@ -31,3 +33,9 @@ def _names(rule: PolicyRule, step: str, target: ObjectRef) -> bool:
     in_namespace = target.namespace in rule.namespaces or "*" in rule.namespaces
     of_kind = not rule.kinds or target.kind in rule.kinds
     return in_namespace and of_kind and step in rule.steps
+
+
+def unknown_steps(policy: Policy, known: Iterable[str]) -> tuple[str, ...]:
+    """Step names of the policy that this build does not have: a typing error there would silently deny."""
+    named = {name for rule in policy.rules for name in rule.steps}
+    return tuple(sorted(named - set(known)))

@@ -1,0 +1,144 @@
+"""The API of the CLI: JSON in, JSON out, every caller known by name. Errors say what to do next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from aiohttp import web
+
+from handrail.adapters.http.who import Who
+from handrail.model.approval import Person
+from handrail.model.errors import Transient
+from handrail.model.value import Value
+
+VERBS = ("approve", "reject", "take", "give-back")
+
+
+class Reply(Value):
+    """`ok` False carries a Reason's word; `message` is one sentence for the person who asked."""
+
+    ok: bool
+    message: str
+    reason: str = ""
+
+
+class Desk(Protocol):
+    """What people may see and do. `show` and `report` take an id or an unambiguous beginning of one; None: no such."""
+
+    async def incidents(self, limit: int) -> list[dict[str, Any]]: ...
+
+    async def show(self, id_: str) -> dict[str, Any] | None: ...
+
+    async def report(self, id_: str) -> str | None: ...
+
+    async def decide(self, id_: str, verb: str, person: Person, request: str | None) -> Reply: ...
+
+    async def switch(self, stop: bool, person: Person, why: str) -> Reply: ...
+
+    async def status(self) -> dict[str, Any]: ...
+
+    async def audit(self) -> dict[str, Any]: ...
+
+
+Handler = Callable[[web.Request, Person], Awaitable[web.StreamResponse]]
+
+
+def routes(desk: Desk, who: Who) -> list[web.RouteDef]:
+    """All under /api/v1. A caller that nobody vouches for gets 401 and learns nothing."""
+    api = _Api(desk)
+
+    def known(handler: Handler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def wrapped(request: web.Request) -> web.StreamResponse:
+            try:
+                person = await who(request)
+            except Transient as away:
+                return _error(503, f"can't find out who you are: {away}")
+            if person is None:
+                return _error(401, "send a Kubernetes token as bearer (`kubectl create token …`), or use the socket")
+            try:
+                return await handler(request, person)
+            except Transient as away:
+                return _error(503, str(away))
+
+        return wrapped
+
+    return [
+        web.get("/api/v1/incidents", known(api.incidents)),
+        web.get("/api/v1/incidents/{id}", known(api.show)),
+        web.get("/api/v1/incidents/{id}/report", known(api.report)),
+        web.post("/api/v1/incidents/{id}/{verb}", known(api.decide)),
+        web.post("/api/v1/stop", known(api.stop)),
+        web.post("/api/v1/start", known(api.start)),
+        web.get("/api/v1/status", known(api.status)),
+        web.get("/api/v1/audit", known(api.audit)),
+    ]
+
+
+class _Api:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def incidents(self, request: web.Request, _person: Person) -> web.Response:
+        limit = request.query.get("limit", "50")
+        if not limit.isdigit() or not 1 <= int(limit) <= 1000:
+            return _error(400, "limit: a whole number from 1 to 1000")
+        return web.json_response({"incidents": await self._desk.incidents(int(limit))})
+
+    async def show(self, request: web.Request, _person: Person) -> web.Response:
+        found = await self._desk.show(request.match_info["id"])
+        return web.json_response(found) if found is not None else _no_such(request)
+
+    async def report(self, request: web.Request, _person: Person) -> web.Response:
+        text = await self._desk.report(request.match_info["id"])
+        return web.Response(text=text) if text is not None else _no_such(request)
+
+    async def decide(self, request: web.Request, person: Person) -> web.Response:
+        verb = request.match_info["verb"]
+        if verb not in VERBS:
+            return _error(404, f"no such verb: {verb}; known: {', '.join(VERBS)}")
+        body = await _body(request)
+        if body is None:
+            return _error(400, "the body must be a JSON object")
+        asked = body.get("request")
+        reply = await self._desk.decide(request.match_info["id"], verb, person, asked if asked else None)
+        return _reply(reply)
+
+    async def stop(self, request: web.Request, person: Person) -> web.Response:
+        return await self._switch(request, person, stop=True)
+
+    async def start(self, request: web.Request, person: Person) -> web.Response:
+        return await self._switch(request, person, stop=False)
+
+    async def _switch(self, request: web.Request, person: Person, *, stop: bool) -> web.Response:
+        body = await _body(request)
+        if body is None:
+            return _error(400, "the body must be a JSON object")
+        return _reply(await self._desk.switch(stop, person, str(body.get("why", ""))[:500]))
+
+    async def status(self, _request: web.Request, _person: Person) -> web.Response:
+        return web.json_response(await self._desk.status())
+
+    async def audit(self, _request: web.Request, _person: Person) -> web.Response:
+        return web.json_response(await self._desk.audit())
+
+
+async def _body(request: web.Request) -> dict[str, Any] | None:
+    try:
+        data = json.loads(await request.read() or b"{}")
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _reply(reply: Reply) -> web.Response:
+    return web.json_response(reply.model_dump(), status=200 if reply.ok else 409)
+
+
+def _error(status: int, message: str) -> web.Response:
+    return web.json_response({"ok": False, "reason": "", "message": message}, status=status)
+
+
+def _no_such(request: web.Request) -> web.Response:
+    return _error(404, f"no incident {request.match_info['id']!r}; see `handrail incidents list`")

@@ -1,0 +1,79 @@
+"""Readiness and metrics, read at the moment of asking: how old the last poll is, how far behind, is the store there.
+
+Not ready is not dead: a daemon whose brokers are away still serves people and finishes what it began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
+
+from handrail import __version__
+from handrail.adapters.kafka import Pulse
+from handrail.adapters.store import Store
+from handrail.model.errors import Transient
+
+OLDEST_POLL_SECONDS = 30.0
+
+
+class Gauges:
+    """`clock` is monotonic, the same as the pulse's."""
+
+    def __init__(self, store: Store, pulse: Pulse, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._pulse = pulse
+        self._clock = clock
+
+    async def ready(self) -> dict[str, Any]:
+        age = self._poll_age()
+        store = await self._store_problem()
+        polled = age is not None and age <= OLDEST_POLL_SECONDS
+        return {
+            "ready": polled and not store,
+            "last_poll_seconds": None if age is None else round(age, 1),
+            "lag": dict(self._pulse.lag),
+            "intake_paused": self._pulse.paused,
+            "kafka": self._pulse.last_error or ("ok" if polled else "not polled yet"),
+            "store": store or "ok",
+        }
+
+    async def text(self) -> bytes:
+        registry = CollectorRegistry()
+        info = Gauge("handrail_build_info", "The running version.", ["version"], registry=registry)
+        info.labels(version=__version__).set(1)
+        age = self._poll_age()
+        polled = Gauge(
+            "handrail_last_poll_age_seconds", "Since the last good poll of Kafka; -1 never.", registry=registry
+        )
+        polled.set(-1 if age is None else age)
+        lag = Gauge("handrail_kafka_lag_records", "Records behind.", ["partition"], registry=registry)
+        for partition, behind in self._pulse.lag.items():
+            lag.labels(partition=partition).set(behind)
+        await self._from_store(registry)
+        return generate_latest(registry)
+
+    async def _from_store(self, registry: CollectorRegistry) -> None:
+        up = Gauge("handrail_store_up", "1 while the store answers.", registry=registry)
+        try:
+            by_state = await self._store.count_by_state()
+            switch = await self._store.switch()
+        except Transient:
+            up.set(0)
+            return
+        up.set(1)
+        incidents = Gauge("handrail_incidents", "Incidents by state.", ["state"], registry=registry)
+        for state, count in by_state.items():
+            incidents.labels(state=state).set(count)
+        Gauge("handrail_stopped", "1 while the stop switch is on.", registry=registry).set(int(switch.stopped))
+
+    def _poll_age(self) -> float | None:
+        return None if self._pulse.last_poll is None else self._clock() - self._pulse.last_poll
+
+    async def _store_problem(self) -> str:
+        try:
+            await self._store.ping()
+        except Transient as away:
+            return str(away)
+        return ""

@@ -1,0 +1,76 @@
+"""The `handrail` command. Each verb loads what it needs itself, so that `handrail --help` stays quick."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from handrail import __version__
+from handrail.model.errors import BadConfig
+
+VERBS = {
+    "run": "handrail.cli.run:run",
+    "check": "handrail.cli.check:check",
+    "config": "handrail.cli.config:config",
+    "demo": "handrail.cli.demo:demo",
+    "incidents": "handrail.cli.incidents:incidents",
+    "approve": "handrail.cli.decide:approve",
+    "reject": "handrail.cli.decide:reject",
+    "take": "handrail.cli.decide:take",
+    "give-back": "handrail.cli.decide:give_back",
+    "stop": "handrail.cli.switch:stop",
+    "start": "handrail.cli.switch:start",
+    "status": "handrail.cli.switch:status",
+    "audit": "handrail.cli.audit:audit",
+    "rbac": "handrail.cli.rbac:rbac",
+    "steps": "handrail.cli.catalogue:steps",
+    "detectors": "handrail.cli.catalogue:detectors",
+}
+
+
+class _Lazy(click.Group):
+    """Imports a verb's module when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module, _, name = VERBS[cmd_name].partition(":")
+        found: click.Command = getattr(importlib.import_module(module), name)
+        return found
+
+
+@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="handrail")
+def cli() -> None:
+    """The model plans. Fixed hands act. People hold the rail.
+
+    \b
+    Try it on this machine:      handrail demo
+    Write a configuration:       handrail config init > handrail.yaml
+    Prove it:                    handrail check --config handrail.yaml
+    Run the daemon:              handrail run --config handrail.yaml
+    See what it does:            handrail incidents list
+    Stop everything it writes:   handrail stop --reason "release freeze"
+    """
+
+
+def main() -> None:
+    """The console script: a wrong configuration is one line per problem and exit 2, never a traceback."""
+    try:
+        cli(standalone_mode=False)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.exceptions.Abort:
+        click.echo("aborted", err=True)
+        sys.exit(130)
+    except click.ClickException as wrong:
+        wrong.show()
+        sys.exit(wrong.exit_code)
+    except BadConfig as wrong:
+        click.echo(f"handrail: {wrong}", err=True)
+        sys.exit(2)

@@ -1,0 +1,32 @@
+"""`handrail audit verify`: recomputes the hash chain of every journal."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from handrail.cli.client import Client, with_client
+
+
+@click.group()
+def audit() -> None:
+    """Prove that the journals are as they were written."""
+
+
+@audit.command()
+@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@with_client
+def verify(client: Client, as_json: bool) -> None:
+    """Recompute the hash chain of every journal; exit 1 where one is broken."""
+    found = client.get("/api/v1/audit")
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        for stream in found["streams"]:
+            if not stream["ok"]:
+                click.echo(f"{stream['stream']}: broken at {stream['broken_at']}: {stream['problem']}")
+        whole = sum(1 for stream in found["streams"] if stream["ok"])
+        click.echo(f"{whole} of {len(found['streams'])} journals are whole")
+    if not found["ok"]:
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,75 @@
+"""`handrail approve|reject|take|give-back ID`: the second way to decide, for when Slack is not there."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from handrail.cli.client import Client, with_client
+
+
+@click.command()
+@click.argument("id_", metavar="ID")
+@click.option("--yes", is_flag=True, help="Don't show the card and ask again.")
+@with_client
+def approve(client: Client, id_: str, yes: bool) -> None:
+    """Approve exactly what the card shows.
+
+    \b
+    Example:  handrail approve inc-abc
+    """
+    found = _asked(client, id_)
+    if not yes:
+        _show(found)
+        click.confirm("Do exactly this?", abort=True)
+    _decide(client, id_, "approve", found["card"]["request"])
+
+
+@click.command()
+@click.argument("id_", metavar="ID")
+@with_client
+def reject(client: Client, id_: str) -> None:
+    """Reject what the card shows: nothing is written, the incident is handed over."""
+    _decide(client, id_, "reject", _asked(client, id_)["card"]["request"])
+
+
+@click.command()
+@click.argument("id_", metavar="ID")
+@with_client
+def take(client: Client, id_: str) -> None:
+    """Take the incident: nothing is done to it until you give it back."""
+    _decide(client, id_, "take", None)
+
+
+@click.command("give-back")
+@click.argument("id_", metavar="ID")
+@with_client
+def give_back(client: Client, id_: str) -> None:
+    """Give an incident back: it goes on where it stood."""
+    _decide(client, id_, "give-back", None)
+
+
+def _asked(client: Client, id_: str) -> Any:
+    """What the caller saw is what is approved: the request's id travels with the answer."""
+    found = client.get(f"/api/v1/incidents/{id_}")
+    if not found["card"]["request"]:
+        raise click.ClickException(f"{found['incident']} asks nothing now: {found['card']['status']}")
+    return found
+
+
+def _show(found: Any) -> None:
+    from handrail.console.terminal import render
+    from handrail.model.card import Card
+
+    click.echo(render(Card.model_validate(found["card"]), colour=sys.stdout.isatty()))
+
+
+def _decide(client: Client, id_: str, verb: str, request: str | None) -> None:
+    answer = client.post(f"/api/v1/incidents/{id_}/{verb}", {"request": request})
+    if not answer["ok"]:
+        raise click.ClickException(
+            f"{answer['reason']}: {answer['message']}" if answer["reason"] else answer["message"]
+        )
+    click.echo(answer["message"])

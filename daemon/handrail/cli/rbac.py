@@ -1,0 +1,30 @@
+"""`handrail rbac`: the roles and bindings for a policy, ready to apply."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--policy", "path", type=click.Path(path_type=Path), required=True, help="The policy file.")
+@click.option("--namespace", default="handrail", show_default=True, help="Where the daemon runs.")
+@click.option("--service-account", default="handrail", show_default=True)
+@click.option("--name", default="handrail", show_default=True, help="Prefix of the roles' names.")
+def rbac(path: Path, namespace: str, service_account: str, name: str) -> None:
+    """Print the least rights that this policy needs, as YAML.
+
+    Reading and writing are bound apart: delete the bindings that end in -hands and nothing is written any more.
+
+    \b
+    Example:  handrail rbac --policy policies/ask.yaml | kubectl apply -f -
+    """
+    import yaml
+
+    import handrail_remediations
+    from handrail.adapters.settings import load_policy
+    from handrail.core.rbac import objects
+
+    found = objects(load_policy(path), handrail_remediations.catalogue(), name, namespace, service_account)
+    click.echo(yaml.safe_dump_all(found, sort_keys=False), nl=False)

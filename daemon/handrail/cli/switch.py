@@ -1,0 +1,51 @@
+"""`handrail stop|start|status`: the stop switch. It is checked before every single write."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from handrail.cli.client import Client, with_client
+
+
+@click.command()
+@click.option("--reason", required=True, help="Why; everybody who looks will read it.")
+@with_client
+def stop(client: Client, reason: str) -> None:
+    """Stop every write from now on. What is in flight is recorded; nothing is cancelled or undone.
+
+    \b
+    Example:  handrail stop --reason "release freeze until Monday"
+    """
+    _say(client.post("/api/v1/stop", {"why": reason}))
+
+
+@click.command()
+@with_client
+def start(client: Client) -> None:
+    """Let incidents go on."""
+    _say(client.post("/api/v1/start", {}))
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@with_client
+def status(client: Client, as_json: bool) -> None:
+    """Whether it is stopped, by whom and why, and how many incidents are open."""
+    found = client.get("/api/v1/status")
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return
+    switch = found["switch"]
+    if found["stopped"]:
+        click.echo(f"STOPPED by {switch['by']} at {switch['at']}: {switch['why']}")
+    else:
+        click.echo("not stopped")
+    click.echo(f"{found['open_incidents']} open incidents")
+
+
+def _say(answer: dict[str, str]) -> None:
+    if not answer["ok"]:
+        raise click.ClickException(answer["message"])
+    click.echo(answer["message"])

@@ -1,0 +1,97 @@
+"""What people do: look, decide, stop. A decision is checked against the newest fold, and appended only onto it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from handrail.adapters.http import Reply
+from handrail.core.answer import decide, is_one_of
+from handrail.core.card import card
+from handrail.core.report import report
+from handrail.core.story import line
+from handrail.effects.tools import Tools
+from handrail.model import events as ev
+from handrail.model.approval import Person
+from handrail.model.errors import HeadMoved
+from handrail.model.incident import Incident
+from handrail.model.reason import Reason, Refusal
+
+TRIES = 10
+
+
+class PeoplesDesk:
+    """Behind the API and behind the buttons: the same checks, whichever way a person comes."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+
+    async def incidents(self, limit: int) -> list[dict[str, Any]]:
+        return [row.model_dump(mode="json") for row in await self._tools.store.rows(limit)]
+
+    async def show(self, id_: str) -> dict[str, Any] | None:
+        incident = await self._find(id_)
+        if incident is None:
+            return None
+        entries = await self._tools.store.entries(incident.id)
+        story = [
+            {"seq": entry.seq, "at": entry.at.isoformat(), "actor": entry.actor, "kind": entry.event.kind, "line": told}
+            for entry in entries
+            if (told := line(entry)) is not None
+        ]
+        shown = card(incident, self._tools.now())
+        return {"incident": incident.id, "card": shown.model_dump(mode="json"), "story": story}
+
+    async def report(self, id_: str) -> str | None:
+        incident = await self._find(id_)
+        return None if incident is None else report(incident, await self._tools.store.entries(incident.id))
+
+    async def decide(self, id_: str, verb: str, person: Person, request: str | None) -> Reply:
+        """The head may move between look and append (the incident is alive): look again then, with the same checks."""
+        for _ in range(TRIES):
+            incident = await self._find(id_)
+            if incident is None:
+                return Reply(ok=False, message=f"no incident {id_!r}; see `handrail incidents list`")
+            events = decide(incident, verb.replace("-", "_"), request, person, self._tools.now())
+            if isinstance(events, Refusal):
+                return Reply(ok=False, message=events.detail, reason=events.reason)
+            try:
+                await self._tools.store.append(incident, events, actor=str(person))
+            except HeadMoved:
+                continue
+            return Reply(ok=True, message=_thanks(events[-1], incident))
+        return Reply(ok=False, message="the incident keeps moving; try again", reason=Reason.STATE_CHANGED)
+
+    async def switch(self, stop: bool, person: Person, why: str) -> Reply:
+        policy = self._tools.policy()
+        if not (is_one_of(policy.operators, person) or is_one_of(policy.approvers, person)):
+            detail = f"{person} is neither an operator nor an approver in the policy"
+            return Reply(ok=False, message=detail, reason=Reason.NOT_AN_APPROVER)
+        if stop and not why.strip():
+            return Reply(ok=False, message="say why: handrail stop --reason TEXT")
+        await self._tools.store.set_switch(stop, by=str(person), why=why)
+        done = "stopped: nothing is written any more until `handrail start`" if stop else "started: incidents go on"
+        return Reply(ok=True, message=done)
+
+    async def status(self) -> dict[str, Any]:
+        switch = await self._tools.store.switch()
+        heads = await self._tools.store.open_heads()
+        return {"stopped": switch.stopped, "switch": switch.model_dump(mode="json"), "open_incidents": len(heads)}
+
+    async def audit(self) -> dict[str, Any]:
+        return (await self._tools.store.audit()).model_dump(mode="json")
+
+    async def _find(self, id_: str) -> Incident | None:
+        found = await self._tools.store.find(id_)
+        return await self._tools.store.incident(found[0]) if len(found) == 1 else None
+
+
+def _thanks(event: ev.Event, incident: Incident) -> str:
+    match event:
+        case ev.Approved():
+            return f"approved: {incident.id} goes on"
+        case ev.Rejected():
+            return f"rejected: {incident.id} is handed over; nothing was written"
+        case ev.Taken():
+            return f"{incident.id} is yours: nothing is done to it until you give it back (`handrail give-back`)"
+        case _:
+            return f"given back: {incident.id} goes on where it stood"

@@ -1,0 +1,44 @@
+"""Taking records in: decode, say what is wrong, identify, and make it durable. Needs no call to the cluster."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from handrail.core.correlate import arrival
+from handrail.decode import decode
+from handrail.effects.tools import Tools
+from handrail.model.alert import Alert, Source
+from handrail.model.arrival import Arrival, Batch
+from handrail.model.config import TopicConfig
+from handrail.model.detector import Detector, Watches, Window
+from handrail.model.record import Record, Undecoded
+
+
+async def take_in(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[Record, Undecoded]]:
+    """Returns the parts that are no alerts, for the dead-letter topic. Raises Transient: then nothing was taken."""
+    topics = {topic.name: topic for topic in tools.config.kafka.topics}
+    now = tools.now()
+    batches: list[Batch] = []
+    dead: list[tuple[Record, Undecoded]] = []
+    for record in records:
+        topic = topics.get(record.topic, TopicConfig(name=record.topic))
+        decoded = decode(record, signal=topic.signal, encoding=topic.encoding)
+        arrivals = tuple(_arrival(tools, alert, now) for alert in decoded.alerts)
+        batches.append(Batch(source=_source(record), at=now, arrivals=arrivals))
+        dead += [(record, refused) for refused in decoded.refused]
+    await tools.store.take(batches, max_age=timedelta(minutes=tools.policy().alert_age_minutes))
+    return dead
+
+
+def _arrival(tools: Tools, alert: Alert, now: datetime) -> Arrival:
+    woken: list[Detector] = [d for d in tools.detectors if Watches.ALERTS in d.watches]
+    window = Window(alerts=(alert,))
+    findings = tuple(finding for d in woken for finding in d.detect(window, now, d.Params()))
+    return arrival(alert, tools.config.cluster.name, findings)
+
+
+def _source(record: Record) -> Source:
+    seal = hashlib.sha256(record.value or b"").hexdigest()
+    return Source(topic=record.topic, partition=record.partition, offset=record.offset, digest=seal)

@@ -1,0 +1,158 @@
+"""Wiring only: configuration to adapters, and one TaskGroup that holds every task. Decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import signal
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import structlog
+
+import handrail_detectors
+import handrail_remediations
+from handrail.adapters.claude import ClaudePlanner
+from handrail.adapters.gathering import ClusterGatherer
+from handrail.adapters.http import HttpServer, Who
+from handrail.adapters.kafka import KafkaIntake
+from handrail.adapters.kubernetes import Cluster, KubernetesEyes, KubernetesHands, KubernetesRights
+from handrail.adapters.prometheus import Prometheus
+from handrail.adapters.runbooks import RunbookPlanner
+from handrail.adapters.settings import PolicyFile, Secret
+from handrail.adapters.slack import Click, ClickStream, SlackDesk
+from handrail.adapters.store import Store
+from handrail.adapters.telemetry import Gauges
+from handrail.adapters.telling import Teller
+from handrail.adapters.webhook import Webhook
+from handrail.effects.desk import PeoplesDesk
+from handrail.effects.tools import Tools
+from handrail.model.approval import Person
+from handrail.model.config import Config, PlannerMode
+from handrail.reconciler import Reconciler, on_records
+
+log = structlog.get_logger("main")
+
+STOP_SECONDS = 12.0
+"""How long an ending task may take after SIGTERM; Kubernetes sends SIGKILL after 30 s, we promise 20."""
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """Everything that runs. `address` is where HTTP listens."""
+
+    tools: Tools
+    intake: KafkaIntake
+    reconciler: Reconciler
+    teller: Teller
+    clicks: ClickStream | None
+    address: str
+
+
+async def run(config: Config) -> None:
+    """Until SIGTERM or SIGINT, then ends cleanly whatever is away. Raises BadConfig before anything is started."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stop.set)
+    async with daemon(config) as started:
+        await serve(started, stop)
+    log.info("ended")
+
+
+async def serve(started: Daemon, stop: asyncio.Event) -> None:
+    """All tasks in one group: one that fails ends the others, and the process with it."""
+    work: list[Callable[[], Awaitable[None]]] = [started.intake.run, started.reconciler.run, started.teller.run]
+    if started.clicks is not None:
+        work.append(started.clicks.run)
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_named(one), name=one.__qualname__) for one in work]
+        log.info("running", http=started.address, cluster=started.tools.config.cluster.name)
+        await stop.wait()
+        log.info("stopping")
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=STOP_SECONDS)
+
+
+async def _named(work: Callable[[], Awaitable[None]]) -> None:
+    await work()
+
+
+@asynccontextmanager
+async def daemon(config: Config) -> AsyncIterator[Daemon]:
+    """Opens what has to be closed again, in order; nothing runs yet but the HTTP server."""
+    async with contextlib.AsyncExitStack() as stack:
+        policy = PolicyFile(Path(config.policy))
+        store = await Store.open(
+            config.store.url,
+            cluster=config.cluster.name,
+            clock=utc_now,
+            accept_unlabelled=config.cluster.accept_unlabelled,
+        )
+        stack.push_async_callback(store.close)
+        cluster = Cluster(config.kubernetes)
+        stack.push_async_callback(cluster.close)
+        tools = _tools(config, store, cluster, policy)
+        desk = PeoplesDesk(tools)
+        intake = KafkaIntake(config.kafka, lambda records: on_records(tools, records), time.monotonic)
+        gauges = Gauges(store, intake.pulse, time.monotonic)
+        http = HttpServer(config.http, desk, Who(KubernetesRights(cluster)), gauges.ready, gauges.text)
+        address = await http.start()
+        stack.push_async_callback(http.stop)
+        slack, clicks = _slack(config, desk)
+        yield Daemon(tools, intake, Reconciler(tools), Teller(store, slack, _webhook(config), utc_now), clicks, address)
+
+
+def _tools(config: Config, store: Store, cluster: Cluster, policy: PolicyFile) -> Tools:
+    eyes = KubernetesEyes(cluster)
+    metrics = Prometheus(config.prometheus) if config.prometheus else None
+    return Tools(
+        store=store,
+        eyes=eyes,
+        hands=KubernetesHands(cluster),
+        gatherer=ClusterGatherer(eyes, metrics),
+        runbooks=RunbookPlanner(),
+        model=_model(config),
+        steps=handrail_remediations.catalogue(),
+        detectors=handrail_detectors.catalogue(),
+        policy=policy,
+        config=config,
+        now=utc_now,
+        new_id=lambda: secrets.token_urlsafe(16),
+    )
+
+
+def _model(config: Config) -> ClaudePlanner | None:
+    """Without a key the runbooks work alone; asking for the model alone without one is refused by the planner."""
+    key = config.planner.model.key
+    if config.planner.mode is PlannerMode.RUNBOOK or key is None:
+        return None
+    return ClaudePlanner(config.planner.model, Secret(key, "planner.model.key"))
+
+
+def _slack(config: Config, desk: PeoplesDesk) -> tuple[SlackDesk | None, ClickStream | None]:
+    if config.slack is None:
+        return None, None
+    bot = Secret(config.slack.bot_token, "slack.bot_token")
+    app = Secret(config.slack.app_token, "slack.app_token")
+    slack = SlackDesk(config.slack, bot, app)
+
+    async def clicked(click: Click) -> str:
+        person = Person(via="slack", name=click.user)
+        return (await desk.decide(click.incident, click.verb, person, click.request_id)).message
+
+    return slack, ClickStream(slack, app, clicked)
+
+
+def _webhook(config: Config) -> Webhook | None:
+    return Webhook(Secret(config.webhook.url, "webhook.url")) if config.webhook else None
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
