@@ -21,18 +21,16 @@ async def broker() -> AsyncIterator[EmbeddedBroker]:
 
 def consumer_of(broker: EmbeddedBroker, *topics: str, **options: Any) -> Any:
     options["bootstrap_servers"] = broker.bootstrap
-    return AIOKafkaConsumer(*topics, **options)  # type: ignore[no-untyped-call]
+    return AIOKafkaConsumer(*topics, **options)
 
 
 def member_of(broker: EmbeddedBroker) -> Any:
-    return consumer_of(
-        broker, TOPIC, group_id="handrail", enable_auto_commit=False, auto_offset_reset="earliest"
-    )
+    return consumer_of(broker, TOPIC, group_id="handrail", enable_auto_commit=False, auto_offset_reset="earliest")
 
 
 async def send(broker: EmbeddedBroker, topic: str, values: list[bytes]) -> None:
     options = {"bootstrap_servers": broker.bootstrap, "enable_idempotence": True}
-    producer: Any = AIOKafkaProducer(**options)  # type: ignore[no-untyped-call]
+    producer: Any = AIOKafkaProducer(**options)
     await producer.start()
     try:
         for value in values:

@@ -1,0 +1,173 @@
+"""Creating and changing objects by the rules of the API server.
+
+It decides defaults, identity, generation, preconditions, dry-run and what is a change at all. Everybody writes
+through it, controllers too. It never knows who asks or whether they may; removing objects is in `deletes`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import defaults, fields, validate
+from .clock import Clock
+from .ids import Ids
+from .kinds import DEPLOYMENT, NAMESPACE, Kind
+from .objects import Obj, annotations_of, at, clone, is_terminating, meta, name_of, stamp, uid_of
+from .status import ApiError, already_exists, bad_request, conflict, forbidden, invalid, not_found, stale
+from .store import Store
+
+# What a client may send and the server sets all the same.
+_SERVERS_OWN = ("generation", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink")
+
+
+@dataclass(frozen=True)
+class How:
+    """In which way a write is meant. `part` is "" for the object itself, else the subresource."""
+
+    manager: str = "kube-controller-manager"
+    dry_run: bool = False
+    part: str = ""
+
+
+CONTROLLER = How()
+CONTROLLER_STATUS = How(part="status")
+
+
+class Registry:
+    def __init__(self, store: Store, clock: Clock, ids: Ids) -> None:
+        self.store = store
+        self.clock = clock
+        self.ids = ids
+
+    def now(self) -> str:
+        return stamp(self.clock.now())
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Obj:
+        """The object as it is stored; raises the 404."""
+        obj = self.store.get(kind, namespace, name)
+        if obj is None:
+            raise not_found(kind, name)
+        return obj
+
+    def create(self, kind: Kind, namespace: str, body: Obj, how: How = CONTROLLER) -> Obj:
+        """Make this object; raises 404 and 403 for its namespace, 422 and 409."""
+        if kind.namespaced:
+            self._namespace_takes(kind, namespace, body)
+        obj = self._born(kind, namespace, body, how)
+        if found := validate.causes(kind, obj, None):
+            raise invalid(kind, str(meta(obj).get("name", "")), found)
+        if self.store.get(kind, namespace, name_of(obj)) is not None:
+            raise already_exists(kind, name_of(obj))
+        return obj if how.dry_run else self.store.put(kind, obj)
+
+    def update(self, kind: Kind, before: Obj, wanted: Obj, how: How = CONTROLLER, *, whole: bool = False) -> Obj:
+        """Turn an object into what is wanted of it. What changes nothing is no write.
+
+        `whole` is a PUT, whose UID is a precondition; a patch that alters the UID is invalid.
+        """
+        _preconditions(kind, before, wanted, whole=whole)
+        after = _allowed(kind, before, wanted, how.part)
+        defaults.fill(kind, after)
+        if found := validate.causes(kind, after, before):
+            raise invalid(kind, name_of(before), found)
+        if after == before:
+            return before
+        return self._commit(kind, before, after, how)
+
+    def change(self, kind: Kind, before: Obj, edit: Callable[[Obj], None], how: How = CONTROLLER) -> Obj:
+        """Update an object by editing a copy of it, as controllers do."""
+        wanted = clone(before)
+        edit(wanted)
+        return self.update(kind, before, wanted, how)
+
+    def _commit(self, kind: Kind, before: Obj, after: Obj, how: How) -> Obj:
+        if kind.counts and _is_another(kind, before, after, how.part):
+            meta(after)["generation"] = int(meta(before).get("generation", 0)) + 1
+        fields.record(after, how.manager, kind.api_version, how.part, self.now())
+        if how.dry_run:
+            return after
+        kept = self.store.put(kind, after)
+        return self.store.remove(kind, kept) if is_finished(kept) else kept
+
+    def _born(self, kind: Kind, namespace: str, body: Obj, how: How) -> Obj:
+        obj: Obj = {"apiVersion": kind.api_version, "kind": kind.name} | clone(body)
+        given = meta(obj)
+        if given.get("resourceVersion"):
+            raise bad_request("resourceVersion should not be set on objects to be created")
+        for key in (*_SERVERS_OWN, "resourceVersion"):
+            given.pop(key, None)
+        if not given.get("name") and given.get("generateName"):
+            given["name"] = f"{given['generateName']}{self.ids.suffix()}"
+        if kind.namespaced:
+            given["namespace"] = namespace
+        given |= {"uid": self.ids.uid(), "creationTimestamp": self.now()}
+        if kind.counts:
+            given["generation"] = 1
+        if kind.status:
+            obj.pop("status", None)
+        defaults.fill(kind, obj)
+        fields.record(obj, how.manager, kind.api_version, "", self.now())
+        return obj
+
+    def _namespace_takes(self, kind: Kind, namespace: str, body: Obj) -> None:
+        home = self.store.get(NAMESPACE, "", namespace)
+        if home is None:
+            raise not_found(NAMESPACE, namespace)
+        if not is_terminating(home):
+            return
+        name = str(at(body, "metadata", "name", default=""))
+        why = f"unable to create new content in namespace {namespace} because it is being terminated"
+        error = forbidden(kind, name, f'{kind.qualified} "{name}" is forbidden: {why}')
+        cause = {"reason": "NamespaceTerminating", "message": f"namespace {namespace} is being terminated"}
+        raise ApiError(403, error.reason, error.message, (error.details or {}) | {"causes": [cause]})
+
+
+def is_finished(obj: Obj) -> bool:
+    """Is this object being deleted, with nothing left to wait for?"""
+    waits = meta(obj).get("finalizers") or meta(obj).get("deletionGracePeriodSeconds")
+    return is_terminating(obj) and not waits and not at(obj, "spec", "finalizers", default=[])
+
+
+def _preconditions(kind: Kind, before: Obj, wanted: Obj, *, whole: bool) -> None:
+    uid = meta(wanted).get("uid")
+    if whole and uid and uid != uid_of(before):
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {uid_of(before)}"
+        raise conflict(kind, name_of(before), why)
+    version = meta(wanted).get("resourceVersion")
+    if version and version != meta(before)["resourceVersion"]:
+        raise stale(kind, name_of(before))
+
+
+def _allowed(kind: Kind, before: Obj, wanted: Obj, part: str) -> Obj:
+    """What is left of the wanted object once the server's own fields are put back."""
+    after = clone(wanted)
+    for key in ("uid", "creationTimestamp"):
+        meta(after).setdefault(key, meta(before).get(key))
+    for key in (*_SERVERS_OWN, "resourceVersion"):
+        meta(after).pop(key, None)
+        if key in meta(before):
+            meta(after)[key] = meta(before)[key]
+    if part == "status":
+        return _status_only(before, after)
+    if kind.status:
+        after.pop("status", None)
+        if "status" in before:
+            after["status"] = clone(before["status"])
+    return after
+
+
+def _status_only(before: Obj, after: Obj) -> Obj:
+    """A write of the status leaves the spec alone, but takes annotations (controllers keep the revision there)."""
+    kept = clone(before)
+    kept["status"] = after.get("status", {})
+    if annotations_of(after):
+        meta(kept)["annotations"] = meta(after)["annotations"]
+    return kept
+
+
+def _is_another(kind: Kind, before: Obj, after: Obj, part: str) -> bool:
+    """Does this write raise the generation? A Deployment counts its annotations as part of what is desired."""
+    if part == "status":
+        return False
+    if kind is DEPLOYMENT and annotations_of(before) != annotations_of(after):
+        return True
+    return bool(before.get("spec") != after.get("spec"))
