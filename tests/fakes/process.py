@@ -14,11 +14,14 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 
 Json = dict[str, Any]
+
+_ROOT = Path(__file__).parents[2]
 
 
 @dataclass
@@ -49,7 +52,7 @@ class Remote:
 async def running(module: str, *options: str) -> AsyncIterator[Remote]:
     """Starts `python -m <module>`, yields once it listens, and ends it."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", module, "--json", *options, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", module, "--json", *options, stdout=asyncio.subprocess.PIPE, cwd=_ROOT
     )
     try:
         assert process.stdout is not None

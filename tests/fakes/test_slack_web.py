@@ -249,6 +249,7 @@ async def test_a_hanging_call_goes_on_when_it_is_let_go(slack: FakeSlack, client
     fault.release()
     assert (await post)["ok"]
     assert len(slack.messages()) == 1
+    assert [(call.number, call.ok) for call in slack.called("chat.postMessage")] == [(1, True)]
 
 
 async def test_waiting_for_a_message_ends_when_it_is_posted(slack: FakeSlack, client: AsyncWebClient) -> None:

@@ -29,15 +29,18 @@ BOT_SCOPES = frozenset(
 TRIGGER_SECONDS = 3.0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Call:
-    """One Web API call as it arrived and as it was answered (`answer` is None while held, or when cut off)."""
+    """One Web API call, noted when it arrives; `status` is 0 until it is answered, and for good when it is cut off.
+
+    A call whose answer was lost after it took effect shows the answer that was lost.
+    """
 
     number: int
     method: str
     args: Json
-    status: int
-    answer: Json | None
+    status: int = 0
+    answer: Json | None = None
 
     @property
     def ok(self) -> bool:

@@ -43,37 +43,35 @@ class WebApi:
         try:
             args = await read(request)
         except Refused as refused:
-            return self._answer(method, Arguments({}), 200, refused.body())
+            return self._answer(self._arrived(method, Arguments({})), refused.body())
+        call = self._arrived(method, args)
         if fault is None:
-            return self._carry_out(request, method, args)
-        return await self._faulty(request, method, args, fault)
+            return self._carry_out(request, call, args)
+        return await self._faulty(request, call, args, fault)
 
-    async def _faulty(self, request: web.Request, method: str, args: Arguments, fault: Fault) -> web.StreamResponse:
-        done = self._carry_out(request, method, args) if fault.applied else None
+    async def _faulty(self, request: web.Request, call: Call, args: Arguments, fault: Fault) -> web.StreamResponse:
+        done = self._carry_out(request, call, args) if fault.applied else None
         if fault.kind is Kind.HANG:
-            if done is None:
-                self._record(method, args, 0, None)
             if not await fault.hold(self._closing):
                 return web.Response(status=503)
-            return done or self._carry_out(request, method, args)
+            return done or self._carry_out(request, call, args)
         if fault.kind is Kind.RESET:
-            if done is None:
-                self._record(method, args, 0, None)
             abort(request)
-            return done or web.Response(status=500)
+            return web.Response(status=500)
         if done is None:
-            self._record(method, args, fault.status, fault.body if isinstance(fault.body, dict) else None)
+            call.status, call.answer = fault.status, fault.body if isinstance(fault.body, dict) else None
+            self._state.bell.ring()
         return fault.answer()
 
-    def _carry_out(self, request: web.Request, method: str, args: Arguments) -> web.Response:
+    def _carry_out(self, request: web.Request, call: Call, args: Arguments) -> web.Response:
         try:
-            self._authorise(request, method, args)
-            body = {"ok": True, **self._call(method, args)}
+            self._authorise(request, call.method, args)
+            body = {"ok": True, **self._call(call.method, args)}
         except Refused as refused:
             body = refused.body()
-        for name in args.unknown():
-            self._state.warnings.append(Warned("unknown_argument", method, name))
-        return self._answer(method, args, 200, body)
+        for name in args.unknown() if body["ok"] else []:
+            self._state.warnings.append(Warned("unknown_argument", call.method, name))
+        return self._answer(call, body)
 
     def _call(self, method: str, args: Arguments) -> Json:
         if method == OPEN_SOCKET:
@@ -99,14 +97,17 @@ class WebApi:
             provided = ",".join(sorted(self._state.scopes))
             raise Refused("missing_scope", extra={"needed": scope, "provided": provided})
 
-    def _record(self, method: str, args: Arguments, status: int, answer: Json | None) -> None:
+    def _arrived(self, method: str, args: Arguments) -> Call:
         kept = {name: value for name, value in args.values.items() if name != "token"}
-        self._state.calls.append(Call(len(self._state.calls) + 1, method, kept, status, answer))
+        call = Call(len(self._state.calls) + 1, method, kept)
+        self._state.calls.append(call)
         self._state.bell.ring()
+        return call
 
-    def _answer(self, method: str, args: Arguments, status: int, body: Json) -> web.Response:
-        self._record(method, args, status, body)
-        return web.json_response(body, status=status)
+    def _answer(self, call: Call, body: Json) -> web.Response:
+        call.status, call.answer = 200, body
+        self._state.bell.ring()
+        return web.json_response(body)
 
     async def _respond(self, request: web.Request) -> web.Response:
         hook = self._state.hooks.get(request.match_info["hook"])
