@@ -1,0 +1,131 @@
+"""The menu of one incident: the closed list of what may be chosen, and why the rest is not on it.
+
+Pure. Offers only what policy allows on this target now and what the step's own check passes on what was just seen.
+It never ranks, and never offers a step on anything but the incident's own target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from pydantic import ValidationError
+
+from handrail.core.allow import mode_for, protected
+from handrail.model.errors import Bug
+from handrail.model.menu import Menu, NotOffered, Option
+from handrail.model.params import fill
+from handrail.model.policy import Policy
+from handrail.model.reason import Reason, Refusal
+from handrail.model.step import Candidate, Seen, Step
+from handrail.model.target import ObjectRef
+
+MOST_OPTIONS = 12
+"""A longer menu is no choice any more; what is cut is named among what is not offered."""
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A step that can say why it proposes nothing, whatever the parameters."""
+
+    def why_not(self, seen: Any) -> Refusal | None: ...
+
+
+class Considered(NamedTuple):
+    """`seen` by name of step: None where its target is gone. A step that nobody looked for is not in it."""
+
+    target: ObjectRef
+    seen: Mapping[str, Seen | None]
+    at: datetime
+
+
+def to_look_for(target: ObjectRef, steps: Mapping[str, Step], policy: Policy, own_namespace: str) -> tuple[str, ...]:
+    """The steps whose `look` the menu needs: those of the target's kind that policy allows there."""
+    return tuple(
+        name
+        for name, step in sorted(steps.items())
+        if target.kind in step.kinds and _not_allowed(name, target, policy, own_namespace) is None
+    )
+
+
+def build_menu(considered: Considered, steps: Mapping[str, Step], policy: Policy, own_namespace: str) -> Menu:
+    """Options "o1", "o2", ... in the order of the steps' names. Steps for other kinds are left out altogether."""
+    options: list[Option] = []
+    refused: list[NotOffered] = []
+    for name, step in sorted(steps.items()):
+        if considered.target.kind not in step.kinds:
+            continue
+        offers = _not_allowed(name, considered.target, policy, own_namespace) or _offers(step, considered)
+        if isinstance(offers, Refusal):
+            refused.append(_not_offered(name, offers))
+            continue
+        for candidate in offers:
+            if len(options) == MOST_OPTIONS:
+                refused.append(_not_offered(name, _cut(candidate)))
+                continue
+            options.append(_option(f"o{len(options) + 1}", step, considered.target, candidate))
+    return Menu(options=tuple(options), not_offered=tuple(refused))
+
+
+def _not_allowed(step: str, target: ObjectRef, policy: Policy, own_namespace: str) -> Refusal | None:
+    if protected(target.namespace, policy, own_namespace):
+        detail = f"{target.namespace or 'a cluster-wide object'} is never written to"
+        return Refusal(reason=Reason.PROTECTED_NAMESPACE, detail=detail)
+    if mode_for(policy, step, target) is None:
+        return Refusal(reason=Reason.NOT_ALLOWED, detail=f"no policy rule allows {step} on {target}")
+    return None
+
+
+def _offers(step: Step, considered: Considered) -> tuple[Candidate, ...] | Refusal:
+    if step.name not in considered.seen:
+        return Refusal(reason=Reason.SOURCE_AWAY, detail=f"nobody could look at {considered.target} for it")
+    seen = considered.seen[step.name]
+    if seen is None:
+        return Refusal(reason=Reason.TARGET_GONE, detail=f"{considered.target} is not there any more")
+    if seen.workload.ref != considered.target:
+        return Refusal(reason=Reason.TARGET_GONE, detail=f"what is there now is another {considered.target}")
+    proposed = step.propose(seen)
+    checked = [(candidate, _check(step, seen, candidate, considered.at)) for candidate in proposed]
+    passed = tuple(candidate for candidate, refusal in checked if refusal is None)
+    return passed or _why_nothing(step, seen, [refusal for _candidate, refusal in checked if refusal])
+
+
+def _check(step: Step, seen: Seen, candidate: Candidate, at: datetime) -> Refusal | None:
+    """Both ends of every range must pass, else a planner could choose what the step would refuse."""
+    for end in (0, 1):
+        chosen = {name: bounds[end] for name, bounds in candidate.ranges.items()}
+        try:
+            params = step.Params.model_validate(fill(step.Params, {**candidate.params, **chosen}, at))
+        except ValidationError as error:
+            raise Bug(f"{step.name} proposes parameters that it does not accept itself: {error}") from error
+        refusal = step.check(seen, params)
+        if refusal:
+            return refusal
+    return None
+
+
+def _why_nothing(step: Step, seen: Seen, refusals: list[Refusal]) -> Refusal:
+    why = step.why_not(seen) if isinstance(step, Explains) else None
+    fallback = Refusal(reason=Reason.NO_CHANGE, detail=f"{step.name} finds nothing to change on {seen.workload.ref}")
+    return why or next(iter(refusals), fallback)
+
+
+def _option(id_: str, step: Step, target: ObjectRef, candidate: Candidate) -> Option:
+    return Option(
+        id=id_,
+        step=step.name,
+        risk=step.risk,
+        target=target,
+        params=candidate.params,
+        ranges=candidate.ranges,
+        summary=candidate.summary,
+    )
+
+
+def _not_offered(step: str, refusal: Refusal) -> NotOffered:
+    return NotOffered(step=step, reason=refusal.reason, detail=refusal.detail)
+
+
+def _cut(candidate: Candidate) -> Refusal:
+    return Refusal(reason=Reason.OUT_OF_BOUNDS, detail=f"the menu is full; left out: {candidate.summary}")

@@ -1,0 +1,105 @@
+"""The contract that every step keeps, whatever world it is judged in.
+
+`World` is how a test looks and writes. `Recorded` holds one object and applies JSON patches to it; a world that
+talks to an API server has the same shape, so that one suite judges both.
+"""
+
+from __future__ import annotations
+
+import copy
+from datetime import timedelta
+from typing import Any, Protocol
+
+import jsonpatch
+from pydantic import BaseModel
+
+from handrail.core.fingerprint import diff, normalise
+from handrail.model.params import fill
+from handrail.model.step import Done, Seen, Step, Undone
+from handrail.model.target import ObjectRef
+from handrail.model.value import Raw
+from handrail.model.workload import Workload
+from handrail.model.write import Verb, Write
+from tests.remediations.workloads import NOW
+
+
+class World(Protocol):
+    """What the suite needs: eyes, and a way to carry out one write."""
+
+    async def get(self, ref: ObjectRef) -> Raw | None: ...
+
+    async def workload(self, ref: ObjectRef) -> Workload | None: ...
+
+    async def write(self, write: Write) -> None: ...
+
+
+class Recorded:
+    """A recorded workload whose object can be patched; status and owned objects stay as they were."""
+
+    def __init__(self, workload: Workload) -> None:
+        self.now = workload
+
+    async def get(self, ref: ObjectRef) -> Raw | None:
+        return self.now.object if ref == self.now.ref else None
+
+    async def workload(self, ref: ObjectRef) -> Workload | None:
+        return self.now if ref == self.now.ref else None
+
+    async def write(self, write: Write) -> None:
+        assert write.object == self.now.ref
+        self.now = self.now.model_copy(update={"object": patched(self.now.object, write)})
+
+
+def patched(raw: Raw, write: Write) -> Raw:
+    assert write.verb is Verb.PATCH
+    result: Raw = jsonpatch.apply_patch(copy.deepcopy(raw), list(write.ops))
+    return result
+
+
+def params_of(step: Step, given: dict[str, Any]) -> BaseModel:
+    """As compile does it: times filled in, then validated, then through JSON as the journal keeps them."""
+    first = step.Params.model_validate(fill(step.Params, given, NOW))
+    return step.Params.model_validate(first.model_dump(mode="json"))
+
+
+async def seen_by(step: Step, world: World, ref: ObjectRef) -> Seen:
+    seen = await step.look(world, ref)
+    assert seen is not None
+    return seen
+
+
+async def does_and_undoes(step: Step, world: World, ref: ObjectRef, given: dict[str, Any], *, back: bool) -> None:
+    """Check, act until Done, be Done again, undo until Undone; `back` says whether it can be taken back at all."""
+    p = params_of(step, given)
+    seen = await seen_by(step, world, ref)
+    assert step.check(seen, p) is None
+    before, first = step.remember(seen, p), seen.workload.object
+    intended = step.writes(seen, p)
+
+    did = await _carry_out(step, world, ref, p, before)
+    assert did == list(intended), "what was done is what was rehearsed"
+    acted = await seen_by(step, world, ref)
+    assert isinstance(step.next(acted, p, before, NOW + timedelta(hours=1)), Done)
+    assert step.check(acted, p) is not None, "what is done is not offered again"
+    counted = any(write.sets_replicas for write in intended)
+    assert diff(first, acted.workload.object, with_replicas=counted), "the write changes something that counts"
+
+    move = step.undo(acted, p, before, NOW)
+    if not back:
+        assert not isinstance(move, (Write, Undone))
+        return
+    assert isinstance(move, Write)
+    await world.write(move)
+    after = await seen_by(step, world, ref)
+    assert isinstance(step.undo(after, p, before, NOW), Undone)
+    assert normalise(after.workload.object, with_replicas=True) == normalise(first, with_replicas=True)
+
+
+async def _carry_out(step: Step, world: World, ref: ObjectRef, p: BaseModel, before: Raw) -> list[Write]:
+    did: list[Write] = []
+    while isinstance(move := step.next(await seen_by(step, world, ref), p, before, NOW), Write):
+        did.append(move)
+        await world.write(move)
+        assert len(did) < 10, "a step ends"
+    assert isinstance(move, Done)
+    return did

@@ -1,0 +1,154 @@
+"""Workloads as an API server sends them, cut to the fields that count: the worlds in which steps are judged."""
+
+from __future__ import annotations
+
+import copy
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from handrail.model.value import Raw
+from handrail.model.workload import HASH_LABEL, REVISION, Workload
+
+NOW = datetime(2026, 11, 29, 12, 0, 0, tzinfo=UTC)
+LONG_AGO = NOW - timedelta(hours=3)
+
+
+def text(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def template(image: str = "shop/checkout:1.0", **spec: Any) -> Raw:
+    container = {"name": "app", "image": image, "resources": {}, "imagePullPolicy": "IfNotPresent"}
+    return {
+        "metadata": {"labels": {"app": "checkout"}},
+        "spec": {"containers": [container], "restartPolicy": "Always", "dnsPolicy": "ClusterFirst", **spec},
+    }
+
+
+def owned(kind: str, name: str, uid: str) -> list[Raw]:
+    return [{"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": uid, "controller": True}]
+
+
+def replica_set(revision: int, of: Raw, ready: int = 0, replicas: int | None = None, history: str = "") -> Raw:
+    tag = f"h{revision}"
+    body = copy.deepcopy(of)
+    body["metadata"]["labels"][HASH_LABEL] = tag
+    notes = {REVISION: str(revision)}
+    if history:
+        notes["deployment.kubernetes.io/revision-history"] = history
+    count = ready if replicas is None else replicas
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "namespace": "shop",
+            "name": f"checkout-{tag}",
+            "uid": f"rs-{revision}",
+            "annotations": notes,
+            "ownerReferences": owned("Deployment", "checkout", "dep-1"),
+        },
+        "spec": {"replicas": count, "template": body},
+        "status": {"replicas": count, "readyReplicas": ready} if ready else {"replicas": count},
+    }
+
+
+def pod(number: int, owner: Raw, *, ready: bool = True, since: datetime = LONG_AGO, waiting: str = "") -> Raw:
+    meta = owner["metadata"]
+    state: Raw = {"waiting": {"reason": waiting}} if waiting else {"running": {"startedAt": text(since)}}
+    condition = {"type": "Ready", "status": "True" if ready else "False", "lastTransitionTime": text(since)}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "namespace": "shop",
+            "name": f"{meta['name']}-{number}",
+            "uid": f"pod-{meta['uid']}-{number}",
+            "ownerReferences": owned(owner["kind"], meta["name"], meta["uid"]),
+        },
+        "spec": {},
+        "status": {
+            "phase": "Running",
+            "conditions": [condition],
+            "containerStatuses": [{"name": "app", "ready": ready, "restartCount": 0, "state": state}],
+        },
+    }
+
+
+def thing(kind: str, of: Raw, replicas: int, status: Raw, **spec: Any) -> Raw:
+    counted = {} if kind == "DaemonSet" else {"replicas": replicas}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {
+            "namespace": "shop",
+            "name": "checkout",
+            "uid": "dep-1",
+            "resourceVersion": "100",
+            "generation": 2,
+            "labels": {"app": "checkout"},
+            "annotations": {},
+        },
+        "spec": {**counted, "selector": {"matchLabels": {"app": "checkout"}}, "template": copy.deepcopy(of), **spec},
+        "status": {"observedGeneration": 2, **status},
+    }
+
+
+def counted(total: int, updated: int, ready: int) -> Raw:
+    return {"replicas": total, "updatedReplicas": updated, "readyReplicas": ready, "availableReplicas": ready}
+
+
+def bad_rollout() -> Workload:
+    """Three replicas; revision 2 crashes, revision 1 still serves with two pods."""
+    old, new = template(), template("shop/checkout:1.1-broken", serviceAccountName="checkout")
+    one, two = replica_set(1, old, ready=2), replica_set(2, new, ready=0, replicas=2)
+    two["metadata"]["creationTimestamp"] = text(NOW - timedelta(minutes=5))
+    pods = [pod(1, one), pod(2, one)]
+    pods += [pod(n, two, ready=False, since=NOW, waiting="CrashLoopBackOff") for n in (3, 4)]
+    live = thing("Deployment", new, 3, counted(4, 2, 2), progressDeadlineSeconds=120)
+    return Workload(object=live, replica_sets=(one, two), pods=tuple(pods), observed_at=NOW)
+
+
+def undone(since: datetime) -> Workload:
+    """The same after its undo has rolled out: the old ReplicaSet has become revision 3 and serves with all pods."""
+    old, new = template(), template("shop/checkout:1.1-broken", serviceAccountName="checkout")
+    one, two = replica_set(3, old, ready=3, history="1"), replica_set(2, new, ready=0)
+    one["metadata"]["uid"] = "rs-1"
+    live = thing("Deployment", old, 3, counted(3, 3, 3), progressDeadlineSeconds=120)
+    pods = (pod(1, one), pod(2, one), pod(3, one, since=since))
+    return Workload(object=live, replica_sets=(one, two), pods=pods, observed_at=NOW)
+
+
+def steady(kind: str = "Deployment", replicas: int = 3, ready: int | None = None, **spec: Any) -> Workload:
+    """A workload that has rolled out long ago; `ready` of its pods are."""
+    up = replicas if ready is None else ready
+    if kind == "DaemonSet":
+        names = ("desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled")
+        status = {**dict.fromkeys(names, replicas), "numberReady": up, "numberAvailable": up}
+    else:
+        status = counted(replicas, replicas, up)
+    live = thing(kind, template(), replicas, status, **spec)
+    sets = (replica_set(1, template(), ready=up, replicas=replicas),) if kind == "Deployment" else ()
+    pods = tuple(pod(n, sets[0] if sets else live, ready=n <= up) for n in range(1, replicas + 1))
+    return Workload(object=live, replica_sets=sets, pods=pods, observed_at=NOW)
+
+
+def changed(workload: Workload, **update: Any) -> Workload:
+    return workload.model_copy(update=update)
+
+
+def with_meta(workload: Workload, **meta: Any) -> Workload:
+    live = copy.deepcopy(workload.object)
+    live["metadata"].update(meta)
+    return changed(workload, object=live)
+
+
+def with_spec(workload: Workload, **spec: Any) -> Workload:
+    live = copy.deepcopy(workload.object)
+    live["spec"].update(spec)
+    return changed(workload, object=live)
+
+
+def with_status(workload: Workload, **status: Any) -> Workload:
+    live = copy.deepcopy(workload.object)
+    live["status"].update(status)
+    return changed(workload, object=live)
