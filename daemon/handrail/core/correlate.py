@@ -1,0 +1,90 @@
+"""Who an arriving alert is: its claimed target, its identity and its episode. Pure, and the same on every path.
+
+An identity is never made from the name alone (keep #5370), nor from the sender's fingerprint, which changes with the
+exporter's address (kubernetes-mixin #843). Pods of one workload stay apart here: only the API server knows their
+owner, so merging is for gathering. An episode is one firing of one identity: one run, however often it is repeated.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from handrail.model.alert import Alert
+from handrail.model.arrival import Arrival
+from handrail.model.finding import Finding
+from handrail.model.labels import STATE_METRICS, labelled_target, reported_by
+from handrail.model.target import LabelledTarget
+from handrail.model.value import digest
+
+__all__ = ["arrival", "episode", "identity", "labelled_target"]
+
+PIPELINE = frozenset(
+    {
+        "__replica__",
+        "alertname",
+        "cluster",
+        "endpoint",
+        "metrics_path",
+        "prometheus",
+        "prometheus_replica",
+        "receive",
+        "replica",
+        "scheme",
+        "thanos_replica",
+    }
+)
+"""Labels that say how the sample came here, not what it is about (name and cluster are hashed by themselves)."""
+
+EXPORTER = frozenset({"container", "instance", "job", "node", "pod", "service", "uid"})
+"""Labels that may be the exporter's own; what they say about the object is in the target."""
+
+GRADE = frozenset({"severity"})
+"""A warning that becomes critical is the same thing, in another episode."""
+
+
+def identity(alert: Alert, target: LabelledTarget | None, cluster: str) -> str:
+    """SHA-256 of name, cluster and target; without a target, of the labels that do not churn.
+
+    `cluster` stands in where the alert names none. The pod's UID and the container count: what is said about an
+    older pod of the same name, or about its neighbour, is another story.
+    """
+    about = target.model_dump() if target else {"labels": _stable(alert, target, GRADE)}
+    return digest({"alert": alert.name, "cluster": alert.cluster or cluster, "about": about})
+
+
+def episode(alert: Alert) -> str:
+    """SHA-256 of name, target, stable labels and the start to the whole second (`seen_at` where there is none)."""
+    target = labelled_target(alert)
+    return _episode(alert, target)
+
+
+def arrival(alert: Alert, cluster: str, findings: tuple[Finding, ...]) -> Arrival:
+    """What intake hands to the store. `cluster` is this daemon's own."""
+    target = labelled_target(alert)
+    return Arrival(
+        alert=alert,
+        target=target,
+        findings=findings,
+        identity=identity(alert, target, cluster),
+        episode=_episode(alert, target),
+    )
+
+
+def _episode(alert: Alert, target: LabelledTarget | None) -> str:
+    about = target.model_dump() if target else None
+    since = _whole_second(alert.starts_at or alert.seen_at)
+    labels = _stable(alert, target, frozenset())
+    return digest({"alert": alert.name, "about": about, "labels": labels, "since": since})
+
+
+def _stable(alert: Alert, target: LabelledTarget | None, less: frozenset[str]) -> dict[str, str]:
+    """Without a target the exporter's labels are all that tells two things apart, unless they are known to churn."""
+    churning = PIPELINE | less
+    if target is not None or reported_by(alert.labels, STATE_METRICS):
+        churning = churning | EXPORTER
+    return {key: text for key, text in alert.labels.items() if key not in churning}
+
+
+def _whole_second(at: datetime) -> int:
+    """`timestamp()` of an aware time is right for any year; the sub-second part differs between replicas."""
+    return int(at.timestamp() // 1)

@@ -1,0 +1,140 @@
+"""Which Kubernetes object an alert's labels claim is broken. Pure, and only a claim: the API server confirms it.
+
+Decides from labels alone and never by cutting a name apart. An exporter's own
+`pod`, `container`, `instance` and `namespace` must never become the target (kubernetes-mixin #728, helm-charts #1368,
+prometheus-operator #2963): hence the rules and their order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from handrail.model.alert import Alert
+from handrail.model.target import LabelledTarget
+
+POD_ALERTS = frozenset({"KubePodCrashLooping", "KubePodNotReady", "KubeContainerWaiting"})
+"""Alerts whose `pod` label is the sick pod although kube-state-metrics reports it."""
+
+WORKLOAD_LABELS = {
+    "deployment": "Deployment",
+    "statefulset": "StatefulSet",
+    "daemonset": "DaemonSet",
+}
+
+NAMESPACED_LABELS = {
+    **WORKLOAD_LABELS,
+    "job_name": "Job",
+    "cronjob": "CronJob",
+    "horizontalpodautoscaler": "HorizontalPodAutoscaler",
+    "persistentvolumeclaim": "PersistentVolumeClaim",
+    "poddisruptionbudget": "PodDisruptionBudget",
+    "resourcequota": "ResourceQuota",
+}
+"""Label -> kind, in the order in which they are believed. `job` is the scrape job and never here."""
+
+OBJECT_LABELS = frozenset({*NAMESPACED_LABELS, "pod", "node", "persistentvolume"})
+"""Labels that name an object at all."""
+
+STATE_METRICS = "kube-state-metrics"
+NODE_EXPORTER = "node-exporter"
+KUBELET = ("kubelet", "cadvisor")
+"""Scrape jobs that report on pods, the exporters' own pods among them."""
+
+_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
+_UID = re.compile(r"[0-9a-fA-F-]{8,64}")
+_PORT = re.compile(r":\d{1,5}$")
+
+
+def labelled_target(alert: Alert) -> LabelledTarget | None:
+    """The claimed object, or None: no label names one, or they name several, or a name is no Kubernetes name."""
+    labels = alert.labels
+    pod = _pod(alert.name, labels)
+    if pod is not None and alert.name in POD_ALERTS:
+        return pod
+    if _ambiguous(labels):
+        return None
+    return _owned_kind(labels) or _node_of_exporter(labels) or pod or _cluster_wide(labels) or _service(alert)
+
+
+def reported_by(labels: Mapping[str, str], exporter: str) -> bool:
+    """True where the sample was scraped from that exporter, so `pod`, `instance` and their like may be its own."""
+    if any(kubelet in labels.get("job", "") for kubelet in KUBELET):
+        return False
+    return any(exporter in labels.get(key, "") for key in ("job", "container", "pod", "service")) or (
+        exporter == STATE_METRICS and labels.get("container") == "kube-rbac-proxy-main"
+    )
+
+
+def _ambiguous(labels: Mapping[str, str]) -> bool:
+    """Two workloads in one alert: no order between them is right."""
+    return sum(bool(labels.get(key)) for key in WORKLOAD_LABELS) > 1
+
+
+def _namespace(labels: Mapping[str, str]) -> str:
+    """A scrape without honor_labels moves the metric's own namespace to `exported_namespace`."""
+    return labels.get("exported_namespace") or labels.get("namespace", "")
+
+
+def _pod(alert: str, labels: Mapping[str, str]) -> LabelledTarget | None:
+    moved = labels.get("exported_pod", "")
+    if moved:
+        return _namespaced("Pod", moved, labels, container=labels.get("exported_container", ""))
+    if not labels.get("pod") or not _pod_is_the_metrics_own(alert, labels):
+        return None
+    return _namespaced("Pod", labels["pod"], labels, container=labels.get("container", ""))
+
+
+def _pod_is_the_metrics_own(alert: str, labels: Mapping[str, str]) -> bool:
+    """Not the exporter's: the alert is one of those about pods, or the metric is (only `kube_pod_*` carry `uid`)."""
+    if alert in POD_ALERTS:
+        return True
+    if reported_by(labels, NODE_EXPORTER):
+        return False
+    if not reported_by(labels, STATE_METRICS):
+        return True
+    own = (labels["pod"], labels.get("container", ""))
+    return "uid" in labels and not any(STATE_METRICS in name for name in own)
+
+
+def _owned_kind(labels: Mapping[str, str]) -> LabelledTarget | None:
+    key = next((key for key in NAMESPACED_LABELS if labels.get(key)), None)
+    return _namespaced(NAMESPACED_LABELS[key], labels[key], labels) if key else None
+
+
+def _node_of_exporter(labels: Mapping[str, str]) -> LabelledTarget | None:
+    """node-exporter's `instance` is a node's name or address, with or without a port."""
+    if not reported_by(labels, NODE_EXPORTER):
+        return None
+    return _at_large("Node", labels.get("node") or _PORT.sub("", labels.get("instance", "")).strip("[]"))
+
+
+def _cluster_wide(labels: Mapping[str, str]) -> LabelledTarget | None:
+    volume = labels.get("persistentvolume", "")
+    return _at_large("PersistentVolume", volume) if volume else _at_large("Node", labels.get("node", ""))
+
+
+def _service(alert: Alert) -> LabelledTarget | None:
+    """Everywhere else `service` is how the exporter was found."""
+    name = alert.labels.get("service", "") if alert.name == "TargetDown" else ""
+    return _namespaced("Service", name, alert.labels)
+
+
+def _namespaced(kind: str, name: str, labels: Mapping[str, str], container: str = "") -> LabelledTarget | None:
+    namespace = _namespace(labels)
+    if not _NAME.fullmatch(name) or not _NAME.fullmatch(namespace):
+        return None
+    uid = labels.get("uid", "") if kind == "Pod" else ""
+    return LabelledTarget(
+        kind=kind,
+        namespace=namespace,
+        name=name,
+        uid=uid if _UID.fullmatch(uid) else "",
+        container=container if _NAME.fullmatch(container) else "",
+    )
+
+
+def _at_large(kind: str, name: str) -> LabelledTarget | None:
+    """A kind without a namespace. A node's address (also IPv6) may stand for its name."""
+    known = _NAME.fullmatch(name) or re.fullmatch(r"[0-9a-f:]{2,45}", name)
+    return LabelledTarget(kind=kind, namespace="", name=name) if known else None
