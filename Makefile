@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
-SOURCES := daemon detectors remediations tests conftest.py
+SOURCES := daemon detectors remediations tests helm requirements conftest.py
 PACKAGES := -p handrail -p handrail_detectors -p handrail_remediations
 
-.PHONY: help demo test quick check servers lint types layers docs format pins clean
+.PHONY: help demo test quick check servers lint types layers chart format pins clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -53,6 +53,9 @@ layers: $(VENV)/.dev
 
 servers: ## build the real servers for the tests (cached per pin; cold about 15 minutes)
 	@$(PYTHON) tests/servers/build.py $(ARGS)
+
+chart: $(VENV)/.demo ## write the chart's generated files anew from the code
+	@$(BIN)/python helm/generate.py
 
 format: $(VENV)/.dev ## format the code
 	@$(BIN)/ruff check -q --fix $(SOURCES) || true

@@ -58,5 +58,5 @@ def _meta(name: str, namespace: str) -> Raw:
     meta: Raw = {"name": name}
     if namespace:
         meta["namespace"] = namespace
-    meta["labels"] = {"app.kubernetes.io/name": "handrail"}
+    meta["labels"] = {"app.kubernetes.io/name": "handrail", "handrail.dev/part": name.rpartition("-")[2]}
     return meta

@@ -1,0 +1,96 @@
+"""Writes the chart's generated files from the code: `make chart`. A test fails while they differ."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import handrail_remediations
+from handrail.core.allow import NEVER
+from handrail.core.rights import DESK, EYES
+from handrail.model.config import Config
+from handrail.model.policy import Policy
+
+CHART = Path(__file__).parent / "handrail"
+
+PULL = ["Always", "IfNotPresent", "Never"]
+STRINGS = {"type": "object", "additionalProperties": {"type": "string"}}
+
+
+def rights() -> str:
+    """What templates/hands.yaml chooses from: the rules of the eyes, and of each step."""
+    data = {
+        "never": sorted(NEVER),
+        "eyes": [rule.model_dump(mode="json") for rule in (*EYES, *DESK)],
+        "steps": {
+            name: [rule.model_dump(mode="json") for rule in step.needs]
+            for name, step in sorted(handrail_remediations.catalogue().items())
+        },
+    }
+    return json.dumps(data, indent=2) + "\n"
+
+
+def schema() -> str:
+    """JSON Schema of the values: `config` and `policy` are the daemon's own trees."""
+    config = Config.model_json_schema()
+    policy = Policy.model_json_schema()
+    definitions = {**config.pop("$defs", {}), **policy.pop("$defs", {})}
+    config["required"] = ["cluster", "kafka"]
+    config["properties"].pop("policy")
+    data: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Values of the Handrail chart",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["config", "policy"],
+        "properties": {
+            "global": {"type": "object"},
+            "image": _closed(
+                repository=_text(1), tag=_text(), pullPolicy={"enum": ["Always", "IfNotPresent", "Never"]}
+            ),
+            "nameOverride": _text(),
+            "fullnameOverride": _text(),
+            "config": config,
+            "secrets": {
+                "type": "array",
+                "items": {
+                    **_closed(name={"type": "string", "pattern": "^[a-z0-9-]{1,40}$"}, secretName=_text(1)),
+                    "required": ["name", "secretName"],
+                },
+            },
+            "policy": policy,
+            "hands": _closed(enabled={"type": "boolean"}),
+            "persistence": _closed(size=_text(1), storageClass=_text()),
+            "resources": {"type": "object"},
+            "serviceAccount": _closed(annotations=STRINGS),
+            "podAnnotations": STRINGS,
+            "nodeSelector": STRINGS,
+            "tolerations": {"type": "array"},
+            "affinity": {"type": "object"},
+        },
+        "$defs": definitions,
+    }
+    return json.dumps(data, indent=2) + "\n"
+
+
+def _text(least: int = 0) -> dict[str, Any]:
+    return {"type": "string", "minLength": least} if least else {"type": "string"}
+
+
+def _closed(**properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+FILES = {CHART / "files" / "rights.json": rights, CHART / "values.schema.json": schema}
+
+
+def main() -> None:
+    for path, make in FILES.items():
+        path.write_text(make(), encoding="utf-8")
+        print(f"wrote {path.relative_to(CHART.parent)}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

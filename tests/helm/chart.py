@@ -1,0 +1,51 @@
+"""Runs the real helm over the chart and reads what it renders."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from handrail.model.value import Raw
+
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "helm" / "handrail"
+EXAMPLES = sorted((ROOT / "helm" / "examples").glob("*.yaml"))
+
+Helm = Callable[..., subprocess.CompletedProcess[str]]
+
+COLLECTIONS = {
+    "ServiceAccount": "/api/v1/namespaces/{ns}/serviceaccounts",
+    "ConfigMap": "/api/v1/namespaces/{ns}/configmaps",
+    "Service": "/api/v1/namespaces/{ns}/services",
+    "StatefulSet": "/apis/apps/v1/namespaces/{ns}/statefulsets",
+    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/roles",
+    "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/rolebindings",
+}
+
+
+def rendered(helm: Helm, values: Path, *, release: str = "handrail", namespace: str = "handrail") -> list[Raw]:
+    done = helm("template", release, str(CHART), "--namespace", namespace, "-f", str(values))
+    assert done.returncode == 0, done.stderr
+    return [document for document in yaml.safe_load_all(done.stdout) if document]
+
+
+def collection(document: Raw) -> str:
+    """Where the API server takes such an object."""
+    return COLLECTIONS[document["kind"]].format(ns=document["metadata"].get("namespace", ""))
+
+
+def rights(objects: list[Raw]) -> dict[tuple[str, str, str], Any]:
+    """Roles and bindings by kind, namespace and name, with what they grant or bind."""
+    return {
+        (o["kind"], o["metadata"].get("namespace", ""), o["metadata"]["name"]): (
+            o["rules"] if "rules" in o else (o["roleRef"], o["subjects"])
+        )
+        for o in objects
+        if o["kind"] in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+    }

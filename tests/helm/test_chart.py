@@ -1,0 +1,99 @@
+"""The chart grants what `handrail rbac` says, holds no secret, and the real API server accepts it."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import partial
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from handrail.adapters.settings import load_config
+from handrail.cli import cli
+from tests.helm.chart import CHART, EXAMPLES, ROOT, Helm, collection, rendered, rights
+from tests.servers import helm as helm_server
+from tests.servers.control_plane import ControlPlane
+from tests.servers.fixtures import unavailable
+from tests.servers.pins import Missing
+
+pytestmark = pytest.mark.server
+
+every_example = pytest.mark.parametrize("values", EXAMPLES, ids=lambda path: path.stem)
+
+
+@pytest.fixture
+def helm(tmp_path: Path) -> Helm:
+    try:
+        helm_server.program()
+    except Missing as missing:
+        unavailable(str(missing))
+    return partial(helm_server.run, home=tmp_path)
+
+
+def test_the_generated_files_of_the_chart_equal_the_code() -> None:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "helm" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    for path, make in generate.FILES.items():
+        assert path.read_text() == make(), f"{path.name} differs from the code: make chart"
+
+
+@every_example
+def test_lint_is_clean(helm: Helm, values: Path) -> None:
+    done = helm("lint", "--strict", str(CHART), "-f", str(values))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[WARNING]" not in done.stdout
+
+
+@every_example
+def test_the_chart_grants_exactly_what_handrail_rbac_prints(helm: Helm, values: Path, tmp_path: Path) -> None:
+    defaults = yaml.safe_load((CHART / "values.yaml").read_text())
+    path = tmp_path / "policy.yaml"
+    path.write_text(yaml.safe_dump(yaml.safe_load(values.read_text()).get("policy") or defaults["policy"]))
+    printed = CliRunner().invoke(cli, ["rbac", "--policy", str(path)], catch_exceptions=False).output
+    assert rights(rendered(helm, values)) == rights(list(yaml.safe_load_all(printed)))
+
+
+def test_without_hands_nothing_but_reading_is_granted(helm: Helm, tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    values.write_text((ROOT / "helm" / "examples" / "ask.yaml").read_text() + "\nhands: {enabled: false}\n")
+    assert {name for _, _, name in rights(rendered(helm, values))} == {"handrail-eyes"}
+
+
+@every_example
+def test_the_configuration_in_the_chart_is_one_that_the_daemon_loads(helm: Helm, values: Path, tmp_path: Path) -> None:
+    maps = [o for o in rendered(helm, values) if o["kind"] == "ConfigMap" and "handrail.yaml" in o["data"]]
+    path = tmp_path / "handrail.yaml"
+    path.write_text(maps[0]["data"]["handrail.yaml"])
+    assert load_config(path).kubernetes.own_namespace == "handrail"
+
+
+def test_a_missing_cluster_name_and_an_unknown_key_are_refused_by_the_schema(helm: Helm, tmp_path: Path) -> None:
+    nameless = helm("template", "x", str(CHART))
+    assert nameless.returncode != 0
+    assert "name" in nameless.stderr
+    values = tmp_path / "values.yaml"
+    values.write_text((ROOT / "helm" / "examples" / "observe.yaml").read_text() + "\nreplicas: 3\n")
+    unknown = helm("template", "x", str(CHART), "-f", str(values))
+    assert unknown.returncode != 0
+    assert "replicas" in unknown.stderr
+
+
+@every_example
+def test_secrets_stand_in_the_chart_by_reference_only(helm: Helm, values: Path) -> None:
+    assert not [o for o in rendered(helm, values) if o["kind"] == "Secret"]
+
+
+@every_example
+def test_the_real_api_server_accepts_the_chart_in_a_dry_run(
+    helm: Helm, values: Path, control_plane: ControlPlane
+) -> None:
+    for namespace in ("handrail", "shop", "payments"):
+        control_plane.ensure_namespace(namespace)
+    for document in rendered(helm, values):
+        answer = control_plane.api.call("POST", collection(document), document, dryRun="All", fieldValidation="Strict")
+        assert answer.status == 201, f"{document['kind']} {document['metadata']['name']}: {answer.text}"
