@@ -1,0 +1,1 @@
+"""How the same card looks to a person without Slack."""

@@ -1,0 +1,179 @@
+"""The whole incident as one plain text (Markdown): what was seen, thought, decided and done, and how it ended. Pure.
+
+Read from the journal alone, round by round, so it tells earlier rounds too, which the folded state forgets. Bounded:
+60,000 characters at most. Text of the world stands in it on single lines, unescaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+
+from handrail.core.fingerprint import shown
+from handrail.core.report_times import Times, times
+from handrail.core.standing import status, still_in_place
+from handrail.core.story import line
+from handrail.core.words import because, clock, one_line, plural, span
+from handrail.model import events as ev
+from handrail.model.incident import Incident
+from handrail.model.saga import Rehearsal
+
+MOST = 60_000
+LINE = 400
+DIFF = 3_000
+
+
+def report(incident: Incident, entries: Sequence[ev.Entry]) -> str:
+    """Sections in the order in which a person asks; a section without content says so."""
+    parts = [
+        _head(incident, entries),
+        _section("Times", _times(times(incident, entries))),
+        _section("What was seen", _seen(entries)),
+        _section("Evidence", _evidence(entries)),
+        _section("Diagnosis and plan", _plans(entries)),
+        _section("Who decided", _decisions(entries)),
+        _section("What was written", _writes(entries)),
+        _section("What came of it", _verdicts(entries)),
+        _section("The model", _model(incident)),
+        _section("The story", _story(entries)),
+    ]
+    text = "\n\n".join(parts)
+    return text if len(text) <= MOST else f"{text[:MOST].rsplit(chr(10), 1)[0]}\n\n… the report is cut here\n"
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    body = "\n".join(lines) or "- nothing"
+    return f"## {title}\n\n{body}"
+
+
+def _head(incident: Incident, entries: Sequence[ev.Entry]) -> str:
+    moment = entries[-1].at if entries else incident.moved_at
+    lines = [
+        f"# {one_line(incident.alert.name, 100)}: {incident.target or incident.labelled or 'no object named'}",
+        "",
+        f"- incident: {incident.id}, cluster {one_line(incident.cluster, 100)}",
+        f"- state: {incident.state}",
+        f"- {status(incident, moment)}",
+    ]
+    in_place = still_in_place(incident)
+    lines += [f"- in place: {one_line(done, LINE)}" for done in in_place]
+    return "\n".join(lines)
+
+
+def _times(taken: Times) -> Iterator[str]:
+    yield f"- opened {taken.opened:%Y-%m-%d %H:%M:%S} UTC"
+    if taken.before is not None:
+        yield f"- {span(taken.before)} after the alert began"
+    if taken.mitigated is not None:
+        yield f"- time to mitigate: {span(taken.mitigated)}"
+        yield f"- time to mitigate without waiting for people: {span(taken.mitigated - taken.waited)}"
+    else:
+        yield f"- {'lasted' if taken.ended else 'so far'} {span(taken.lasted)}, not mitigated by Handrail"
+    yield f"- waited for people: {span(taken.waited)}" if taken.waited > timedelta() else "- waited for nobody"
+
+
+def _seen(entries: Sequence[ev.Entry]) -> Iterator[str]:
+    for entry in entries:
+        match entry.event:
+            case ev.Opened() as event:
+                alert = event.alert
+                yield f"- {clock(entry.at)} alert {one_line(alert.name, 100)} ({alert.status}, {alert.wire})"
+            case ev.AlertAttached() as event:
+                yield f"- {clock(entry.at)} alert {one_line(event.alert.name, 100)} again ({event.alert.status})"
+            case ev.Gathered() as event:
+                yield f"- {clock(entry.at)} {event.target}: {event.severity}"
+                yield from (f"    - {finding.cause}: {one_line(finding.summary, LINE)}" for finding in event.findings)
+
+
+def _evidence(entries: Sequence[ev.Entry]) -> Iterator[str]:
+    """Of the last look, with the sources that could not be asked."""
+    looks = [entry.event for entry in entries if isinstance(entry.event, ev.Gathered)]
+    if not looks:
+        return
+    for item in looks[-1].evidence:
+        yield f"- {item.id} [{item.trust}] {one_line(item.title, 120)}, from {one_line(item.source, 120)}"
+        yield f"    - {one_line(item.excerpt, LINE)}"
+    yield from (f"- away: {one_line(f'{away.source}: {away.why}', LINE)}" for away in looks[-1].away)
+
+
+def _plans(entries: Sequence[ev.Entry]) -> Iterator[str]:
+    for entry in entries:
+        match entry.event:
+            case ev.Planned() as event:
+                yield f"- {clock(entry.at)} planned by {event.planner}"
+                for hypothesis in event.proposal.diagnosis:
+                    cited = ", ".join(hypothesis.evidence)
+                    yield f"    - {hypothesis.confidence}: {one_line(hypothesis.statement, LINE)} (evidence {cited})"
+                yield f"    - expected: {one_line(event.proposal.expected_effect, LINE)}"
+                yield f"    - would prove it wrong: {one_line(event.proposal.would_disprove, LINE)}"
+            case ev.Compiled() as event:
+                yield from (f"    - step {s.index + 1}: {one_line(s.summary, LINE)}" for s in event.saga.steps)
+            case ev.CompileRefused() as event:
+                yield f"- {clock(entry.at)} refused: {because(event.reason, event.detail)}"
+
+
+def _decisions(entries: Sequence[ev.Entry]) -> Iterator[str]:
+    kinds = (ev.Asked, ev.Cleared, ev.Approved, ev.Rejected, ev.Voided, ev.Taken, ev.GivenBack, ev.Paused, ev.Resumed)
+    for entry in entries:
+        if isinstance(entry.event, kinds):
+            yield f"- {clock(entry.at)} {line(entry)}"
+
+
+def _writes(entries: Sequence[ev.Entry]) -> Iterator[str]:
+    """Each intent with the diff that its approver saw, every attempt, and what came of it."""
+    rehearsal: Rehearsal | None = None
+    for entry in entries:
+        match entry.event:
+            case ev.Rehearsed() as event:
+                rehearsal = event.rehearsal
+            case ev.Intent() as event:
+                summary = one_line(event.write.summary, LINE)
+                yield f"- {clock(entry.at)} {event.direction}: {summary} (key {event.write.key})"
+                yield from _fenced(_diff_of(event, rehearsal))
+            case ev.Attempted() as event:
+                yield f"- {clock(entry.at)} tried again (key {event.key})"
+            case ev.Outcome() as event:
+                yield f"- {clock(entry.at)} {because(event.reason, f'{event.result} {event.detail}')} (key {event.key})"
+
+
+def _diff_of(intent: ev.Intent, rehearsal: Rehearsal | None) -> str:
+    """An undo carries another key than the write it takes back: it is found by object."""
+    for rehearsed in rehearsal.writes if rehearsal else ():
+        if rehearsed.write.key == intent.write.key:
+            return rehearsed.diff
+        if rehearsed.step == intent.step and rehearsed.write.object.uid == intent.write.object.uid:
+            return rehearsed.undo_diff
+    return ""
+
+
+def _fenced(diff: str) -> Iterator[str]:
+    """Four spaces make code in Markdown and need no mark that the text could close."""
+    if diff:
+        yield ""
+        yield from (f"        {each}" for each in shown(diff, DIFF).splitlines())
+        yield ""
+
+
+def _verdicts(entries: Sequence[ev.Entry]) -> Iterator[str]:
+    kinds = (ev.Verified, ev.StepFailed, ev.StepUndone, ev.Undone, ev.HandedOver, ev.Suppressed, ev.Replanned)
+    for entry in entries:
+        if isinstance(entry.event, kinds):
+            yield f"- {clock(entry.at)} {line(entry)}"
+
+
+def _model(incident: Incident) -> Iterator[str]:
+    calls = incident.model_calls
+    if not calls:
+        yield "- no model was asked"
+        return
+    tokens_in, tokens_out = sum(c.input_tokens for c in calls), sum(c.output_tokens for c in calls)
+    asked = sum(call.times for call in calls)
+    yield f"- {plural(asked, 'call')}, {tokens_in} tokens in, {tokens_out} tokens out"
+    yield from (f"- no usable answer: {call.failed}" for call in calls if call.failed)
+
+
+def _story(entries: Sequence[ev.Entry]) -> Iterator[str]:
+    for entry in entries:
+        told = line(entry)
+        if told:
+            yield f"- {clock(entry.at)} {told}"

@@ -1,0 +1,145 @@
+"""Where an incident stands, in one plain sentence, and what its reader can do about it in another. Pure.
+
+The order of the questions is that of a person who comes in late: is it over, is it stopped, has somebody got it, what
+is it doing? What is half-done is always said.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from handrail.core.words import because, clock, one_line, plural, span
+from handrail.model.approval import ApprovalRequest
+from handrail.model.incident import Incident, State, WriteRun
+from handrail.model.write import Direction
+
+SENTENCE = 700
+
+
+def asked_now(incident: Incident) -> ApprovalRequest | None:
+    """What a person may answer now: nothing under a stop or while somebody has the incident."""
+    open_question = incident.state is State.ASKING and not incident.paused and incident.taken_by is None
+    return incident.request if open_question else None
+
+
+def status(incident: Incident, now: datetime) -> str:
+    if incident.state.terminal:
+        return _end(incident)
+    if incident.taken_by is not None:
+        return one_line(
+            f"{incident.taken_by} has taken this; Handrail does nothing to it.{_half_done(incident)}", SENTENCE
+        )
+    if incident.paused:
+        return one_line(f"Everything is stopped; nothing is written.{_half_done(incident)}", SENTENCE)
+    return one_line(_doing(incident, now), SENTENCE)
+
+
+def next_action(incident: Incident, now: datetime) -> str:
+    """What to type; commands stand in backticks, and nothing of the world stands in here."""
+    id_ = incident.id
+    if incident.state is State.HANDED_OVER:
+        return f"It is yours now. `handrail incidents report {id_}` tells everything that is known."
+    if incident.state.terminal:
+        return f"Nothing to do. `handrail incidents report {id_}` tells the whole story."
+    if incident.taken_by is not None:
+        return f"`handrail give-back {id_}` lets Handrail go on where it stood."
+    if incident.paused:
+        return "`handrail start` lets incidents go on where they stood."
+    if incident.state is State.ASKING and not _too_late(incident, now):
+        return f"Decide here, or with `handrail approve {id_}`, `handrail reject {id_}` or `handrail take {id_}`."
+    return f"`handrail take {id_}` keeps Handrail off it; `handrail stop --reason TEXT` stops everything."
+
+
+def still_in_place(incident: Incident) -> tuple[str, ...]:
+    """What was written and has not been taken back, over all rounds, oldest first."""
+    undone = set(incident.undone_steps)
+    now = (run.intent for run in incident.done_writes if run.intent.direction is Direction.DO)
+    return incident.done_before + tuple(one_line(i.write.summary, 200) for i in now if i.step not in undone)
+
+
+def _too_late(incident: Incident, now: datetime) -> bool:
+    return incident.request is None or now > incident.request.expires
+
+
+def _half_done(incident: Incident) -> str:
+    unclear = f" A write was sent and its outcome is not known yet: {_summary(incident.open_write)}."
+    done = f" Done so far: {'; '.join(still_in_place(incident))}." if still_in_place(incident) else ""
+    return (unclear if incident.open_write else "") + (done or " Nothing has been changed.")
+
+
+def _summary(run: WriteRun | None) -> str:
+    return one_line(run.intent.write.summary, 200) if run else ""
+
+
+def _end(incident: Incident) -> str:
+    at, took = clock(incident.moved_at), span(incident.moved_at - incident.opened_at)
+    match incident.state:
+        case State.RESOLVED:
+            healed = one_line(incident.verified.detail, 300) if incident.verified else ""
+            return f"Resolved at {at}, {took} after it was opened{f': {healed}' if healed else ''}."
+        case State.HANDED_OVER:
+            told = one_line(f"Handed over to a person at {at}: {because(*(incident.end or (None, '')))}", 500)
+            return one_line(f"{told.rstrip('.')}.{_half_done(incident)}", SENTENCE)
+        case _:
+            return one_line(f"Closed at {at}, nothing to do: {because(*(incident.end or (None, '')))}", SENTENCE)
+
+
+def _doing(incident: Incident, now: datetime) -> str:
+    match incident.state:
+        case State.OPENED:
+            return "An alert came in; nothing has been looked at yet."
+        case State.GATHERING:
+            return _again(incident, "Looking at the cluster for what is wrong and what changed.")
+        case State.PLANNING:
+            return _round(incident, "Choosing what would help.")
+        case State.COMPILING:
+            return _round(incident, "Writing the plan out as fixed steps.")
+        case State.REHEARSING:
+            return "Rehearsing every write on the API server; nothing is changed by that."
+        case State.ASKING:
+            return _asking(incident, now)
+        case State.EXECUTING:
+            return _executing(incident)
+        case State.VERIFYING:
+            return f"Done; watching whether it heals.{_half_done(incident)}"
+        case State.UNDOING:
+            return f"Taking back what was done, because of {because(*(incident.failure or _worse(incident)))}."
+        case _:
+            return f"What was done has been taken back, because of {because(*(incident.failure or _worse(incident)))}."
+
+
+def _again(incident: Incident, sentence: str) -> str:
+    if not incident.voids:
+        return sentence
+    return f"Things changed under the plan ({plural(incident.voids, 'time')}); looking again. Nothing was written."
+
+
+def _round(incident: Incident, sentence: str) -> str:
+    if incident.round == 1:
+        return sentence
+    return f"Round {incident.round}: {sentence[0].lower()}{sentence[1:]}{_half_done(incident)}"
+
+
+def _asking(incident: Incident, now: datetime) -> str:
+    if incident.request is None or _too_late(incident, now):
+        return f"The time to decide is over; a person gets it.{_half_done(incident)}"
+    left = span(incident.request.expires - now)
+    return (
+        f"Waits for a person to decide until {clock(incident.request.expires)} ({left} left). Nothing has been changed."
+    )
+
+
+def _executing(incident: Incident) -> str:
+    by = f"Approved by {incident.approved_by}" if incident.approved_by else "Policy lets this run without asking"
+    if incident.open_write is not None:
+        return f"{by}; a write was sent and its outcome is awaited: {_summary(incident.open_write)}."
+    steps = incident.saga.steps if incident.saga else ()
+    done = {run.index for run in incident.steps if run.done}
+    current = next((step for step in steps if step.index not in done), None)
+    if current is None:
+        return f"{by}; every step is done."
+    return f"{by}; step {current.index + 1} of {len(steps)}: {one_line(current.summary, 300)}."
+
+
+def _worse(incident: Incident) -> tuple[None, str]:
+    return None, one_line(incident.verified.detail, 300) if incident.verified else "what happened after it"

@@ -1,0 +1,155 @@
+"""The sentence that an incident's thread tells for an event, or None where the card says it well enough. Pure.
+
+One event, one sentence, in the past tense, in the words of an on-call engineer. A sentence about a person begins with
+that person. Text of the world stands at the end of a sentence, on the same line, and is not escaped here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from handrail.core.words import because, clock, one_line, plural, who_may
+from handrail.model import events as ev
+from handrail.model.finding import Handling
+from handrail.model.step import Verdict
+from handrail.model.write import Direction
+
+MOST = 700
+
+
+def line(entry: ev.Entry) -> str | None:
+    """At most 700 characters on one line."""
+    tell = _TELLS.get(entry.event.kind)
+    told = tell(entry.event) if tell else None
+    return one_line(told, MOST) if told else None
+
+
+def _opened(event: ev.Opened) -> str:
+    about = f" about {event.target}" if event.target else ""
+    return f"Opened for the alert {one_line(event.alert.name, 100)}{about}."
+
+
+def _alert_attached(event: ev.AlertAttached) -> str | None:
+    """A repeated firing is no news; that it stopped firing is, though it proves nothing."""
+    if event.alert.status == "firing":
+        return None
+    return f"The alert {one_line(event.alert.name, 100)} says it is resolved; the live object decides whether it is."
+
+
+def _gathered(event: ev.Gathered) -> str:
+    found = [f.summary for f in event.findings if f.handling is not Handling.IGNORE] or ["no known cause"]
+    away = f" Could not ask: {', '.join(one_line(away.source, 60) for away in event.away)}." if event.away else ""
+    seen = f"Looked at {event.target}: {event.severity}, {plural(len(event.evidence), 'piece')} of evidence.{away}"
+    return f"{seen} Found: {'; '.join(one_line(each, 150) for each in found[:3])}."
+
+
+def _model_answered(event: ev.ModelAnswered) -> str | None:
+    if event.failed is None:
+        return None
+    return f"The model gave no usable answer: {because(event.failed, event.detail, 300)}."
+
+
+def _planned(event: ev.Planned) -> str:
+    plan = event.proposal
+    lead = plan.diagnosis[0] if plan.diagnosis else None
+    why = f": {one_line(lead.statement, 300)}" if lead else ""
+    sure = plan.confidence.replace("_", " ")
+    return f"Planned by {event.planner} with {sure} confidence{why}."
+
+
+def _compile_refused(event: ev.CompileRefused) -> str:
+    return f"The plan could not become steps: {because(event.reason, event.detail)}."
+
+
+def _asked(event: ev.Asked) -> str:
+    request = event.request
+    return f"Asked {who_may(request.approvers)}. Please decide until {clock(request.expires)}."
+
+
+def _voided(event: ev.Voided) -> str:
+    return f"Void, nothing was written; looking and asking anew: {because(event.reason, event.detail)}."
+
+
+def _intent(event: ev.Intent) -> str | None:
+    """An undo is told before it is sent; what is done is told when it is done."""
+    if event.direction is Direction.UNDO:
+        return f"Taking back: {event.write.summary}."
+    return f"Doing now: {event.write.summary}."
+
+
+def _outcome(event: ev.Outcome) -> str | None:
+    match event.result:
+        case ev.Result.DONE:
+            return None
+        case ev.Result.ABSENT:
+            return f"A write did not reach the cluster{_why(event)}; it may be tried again."
+        case ev.Result.REFUSED:
+            return f"The API server refused a write{_why(event)}."
+        case _:
+            return f"Nobody can tell whether a write was applied{_why(event)}."
+
+
+def _why(event: ev.Outcome) -> str:
+    told = because(event.reason, event.detail, 400)
+    return f" ({told})" if told else ""
+
+
+def _step_done(event: ev.StepDone) -> str:
+    return f"Step {event.step + 1} is done{f': {event.detail}' if event.detail else ''}."
+
+
+def _step_failed(event: ev.StepFailed) -> str:
+    return f"Step {event.step + 1} failed: {because(event.reason, event.detail)}."
+
+
+def _verified(event: ev.Verified) -> str:
+    words = {
+        Verdict.HEALED: "It healed",
+        Verdict.WORSE: "It got worse",
+        Verdict.NO_EFFECT: "It did not help",
+        Verdict.NOT_YET: "Not healed yet",
+    }
+    return f"{words[event.verdict]} ({event.severity}): {one_line(event.detail, 400)}."
+
+
+def _step_undone(event: ev.StepUndone) -> str:
+    return f"Step {event.step + 1} is taken back{f': {event.detail}' if event.detail else ''}."
+
+
+def _suppressed(event: ev.Suppressed) -> str:
+    into = f" It goes on as {event.into}." if event.into else ""
+    return f"Closed, nothing to do: {because(event.reason, event.detail)}.{into}"
+
+
+_TELLS: dict[str, Callable[[Any], str | None]] = {
+    "opened": _opened,
+    "alert_attached": _alert_attached,
+    "gathered": _gathered,
+    "model_answered": _model_answered,
+    "planned": _planned,
+    "compile_refused": _compile_refused,
+    "asked": _asked,
+    "cleared": lambda _event: "Policy lets this run without asking anybody.",
+    "approved": lambda event: f"{event.by} approved exactly what the card shows.",
+    "rejected": lambda event: f"{event.by} rejected it{f': {event.why}' if event.why else '; nothing was written'}.",
+    "voided": _voided,
+    "intent": _intent,
+    "attempted": lambda _event: "The object had moved on in the meantime; trying the same write once more.",
+    "outcome": _outcome,
+    "step_done": _step_done,
+    "step_failed": _step_failed,
+    "acted": lambda _event: "Every step is done; watching whether it heals.",
+    "verified": _verified,
+    "step_undone": _step_undone,
+    "undone": lambda _event: "Everything that was done has been taken back.",
+    "replanned": lambda _event: "Planning another round, knowing what is done.",
+    "handed_over": lambda event: f"Handed over to a person: {because(event.reason, event.detail)}.",
+    "suppressed": _suppressed,
+    "paused": lambda event: f"{event.by or 'somebody'} stopped everything: {event.why or 'no reason given'}.",
+    "resumed": lambda event: f"{event.by or 'somebody'} started it again; it goes on where it stood.",
+    "taken": lambda event: f"{event.by} took it; nothing is done to it until it is given back.",
+    "given_back": lambda event: f"{event.by} gave it back; it goes on where it stood.",
+    "noted": lambda event: f"Note by {event.by}: {event.text}",
+}
+"""Not told: gathering_begun, offered, model_asked, compiled, rehearsed, step_begun. The card shows what came of it."""
