@@ -59,9 +59,7 @@ class Api:
         if certificate is not None:
             self._tls.load_cert_chain(*certificate)
 
-    def call(
-        self, method: str, path: str, body: object = None, content_type: str = JSON, **query: str
-    ) -> Answer:
+    def call(self, method: str, path: str, body: object = None, content_type: str = JSON, **query: str) -> Answer:
         """One request; `query` are URL parameters (dryRun="All"). A refused connection raises OSError."""
         connection = http.client.HTTPSConnection(
             self._address.hostname or "", self._address.port, timeout=30, context=self._tls

@@ -54,11 +54,18 @@ def locked(path: Path) -> Iterator[None]:
 def run(name: str, command: list[str], cwd: Path, env: dict[str, str] | None = None) -> None:
     """Run one command with a heartbeat; its output is shown only when it fails."""
     if shutil.which(command[0]) is None:
-        raise BuildError(f"{name}: `{command[0]}` is not installed. {TOOLS.get(command[0], 'Install it and run again.')}")
+        raise BuildError(
+            f"{name}: `{command[0]}` is not installed. {TOOLS.get(command[0], 'Install it and run again.')}"
+        )
     begun = last = time.monotonic()
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         child = subprocess.Popen(
-            command, cwd=cwd, env={**os.environ, **(env or {})}, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
+            command,
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
         )
         try:
             while child.poll() is None:
@@ -102,7 +109,7 @@ def build_maven(pin: pins.Pin, into: Path) -> None:
         for g, a, v in (artifact.split(":") for artifact in pin.entry["artifacts"])
     )
     pom.write_text(
-        '<project><modelVersion>4.0.0</modelVersion>'
+        "<project><modelVersion>4.0.0</modelVersion>"
         f"<groupId>handrail.test</groupId><artifactId>{pin.name}</artifactId><version>1</version>"
         f"<packaging>pom</packaging><dependencies>{dependencies}</dependencies></project>"
     )

@@ -45,9 +45,7 @@ class Authority:
         """Certificate and key for a client with this common name."""
         return self._issue(name, ExtendedKeyUsageOID.CLIENT_AUTH, [x509.DNSName(name)])
 
-    def _issue(
-        self, name: str, purpose: x509.ObjectIdentifier, names: list[x509.GeneralName]
-    ) -> tuple[Path, Path]:
+    def _issue(self, name: str, purpose: x509.ObjectIdentifier, names: list[x509.GeneralName]) -> tuple[Path, Path]:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         certificate = (
@@ -90,15 +88,11 @@ def signing_key(private_file: Path, public_file: Path) -> None:
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     private_file.write_bytes(private_pem(key))
     public_file.write_bytes(
-        key.public_key().public_bytes(
-            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
+        key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     )
 
 
-def _usage(
-    *, digital_signature: bool = False, key_cert_sign: bool = False, crl_sign: bool = False
-) -> x509.KeyUsage:
+def _usage(*, digital_signature: bool = False, key_cert_sign: bool = False, crl_sign: bool = False) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=digital_signature,
         content_commitment=False,

@@ -128,9 +128,7 @@ class KafkaServer:
             "controller.quorum.voters": f"1@{controller}",
             "listeners": ",".join([*own.values(), f"CONTROLLER://{controller}"]),
             "advertised.listeners": ",".join(own.values()),
-            "listener.security.protocol.map": ",".join(
-                ["CONTROLLER:PLAINTEXT", *(f"{name}:{name}" for name in own)]
-            ),
+            "listener.security.protocol.map": ",".join(["CONTROLLER:PLAINTEXT", *(f"{name}:{name}" for name in own)]),
         }
         if self._secure:
             settings |= self._security()

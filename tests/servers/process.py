@@ -148,7 +148,7 @@ class Process:
         """End it without warning, as a lost machine would."""
         self._end(signal.SIGKILL, 20)
 
-    def signal(self, what: signal.Signals) -> None:
+    def send(self, what: signal.Signals) -> None:
         """Send a signal to the group (SIGSTOP and SIGCONT make a server that hangs)."""
         if self.alive:
             os.killpg(self.pid, what)
@@ -167,6 +167,7 @@ class Process:
             guard.wait()
             if guard.stdin is not None:
                 guard.stdin.close()
+        offspring = _descendants(child.pid)
         for what, seconds in ((how, grace), (signal.SIGKILL, 20.0)):
             if child.poll() is not None:
                 break
@@ -177,5 +178,49 @@ class Process:
                 child.wait(seconds)
             except subprocess.TimeoutExpired:
                 continue
+        _await_end(offspring, grace if how is not signal.SIGKILL else 0)
         self._child = self._guard = None
         (self._work / f"{self.name}.pid").unlink(missing_ok=True)
+
+
+def exists(pid: int) -> bool:
+    """Whether a process with this id still runs (one that has ended and waits to be collected does not)."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or _state_and_parent(stat)[0] != "Z"
+
+
+def _descendants(pid: int) -> list[int]:
+    """The ids of all that this process started. PostgreSQL's workers leave its group, so that is not enough."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            children.setdefault(_state_and_parent(stat)[1], []).append(int(stat.parent.name))
+        except OSError:
+            continue
+    found, todo = [], [pid]
+    while todo:
+        new = children.get(todo.pop(), [])
+        found += new
+        todo += new
+    return found
+
+
+def _state_and_parent(stat: Path) -> tuple[str, int]:
+    # The name in brackets may hold spaces and brackets of its own.
+    state, parent = stat.read_text().rpartition(")")[2].split()[:2]
+    return state, int(parent)
+
+
+def _await_end(pids: list[int], grace: float) -> None:
+    deadline = time.monotonic() + grace
+    while any(map(exists, pids)):
+        if time.monotonic() > deadline:
+            for pid in filter(exists, pids):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
