@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from handrail.decode.parts import Origin, Part, named, refuse
 from handrail.decode.severity import severity_of
@@ -16,14 +16,13 @@ from handrail.decode.text import clean, text_of, words_of
 from handrail.decode.times import time_of
 from handrail.model.alert import Alert
 from handrail.model.reason import Reason, Refusal
-from handrail.model.value import Value
 
 Status = Literal["firing", "resolved"]
 VERSIONS = ("4", 4, None)
 """None: since 0.32 operators may template the payload, and some templates drop the version."""
 
 
-class Group(Value):
+class Group(NamedTuple):
     """What stands above the alerts: the cluster for those that name none, and that all of them are resolved."""
 
     cluster: str = ""

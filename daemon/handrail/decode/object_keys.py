@@ -45,7 +45,7 @@ def cluster_of(resource: Mapping[str, object], attributes: Mapping[str, object])
 
 
 def _keys(holder: Mapping[str, object]) -> dict[str, str]:
-    return {label: text for key, label in KEYS.items() if (text := text_of(holder.get(key)))}
+    return {label: text for key, label in KEYS.items() if key in holder and (text := text_of(holder[key]))}
 
 
 def _same_object(labels: Mapping[str, str], keys: Mapping[str, str]) -> bool:

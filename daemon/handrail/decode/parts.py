@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import NamedTuple
 
 from handrail.decode.text import MAX_KEY, clean
 from handrail.model.alert import Alert
 from handrail.model.reason import Reason, Refusal
 from handrail.model.record import Decoded, Undecoded
-from handrail.model.value import Value
 
 MAX_ALERTS = 1000
 MAX_REFUSED = 100
@@ -18,7 +18,7 @@ MAX_DETAIL = 300
 Part = Alert | Refusal
 
 
-class Origin(Value):
+class Origin(NamedTuple):
     """What all alerts of one record share: `at` is the broker's time, `wire` the format's name."""
 
     at: datetime

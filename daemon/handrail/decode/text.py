@@ -65,9 +65,9 @@ def clean(text: str, limit: int = MAX_VALUE) -> str:
 
 def text_of(value: object) -> str:
     """Any decoded value as text: "" for none, JSON for lists and maps (cut at MAX_NESTING), hex for bytes."""
+    if isinstance(value, str):
+        return clean(value)
     match value:
-        case str():
-            return clean(value)
         case None:
             return ""
         case bool():
@@ -84,8 +84,8 @@ def words_of(value: object) -> dict[str, str]:
     """A map of labels or annotations: bounded, empty ones left out (in Prometheus an empty label is no label)."""
     if not isinstance(value, Mapping):
         return {}
-    words = {clean(str(key)): text_of(item) for key, item in value.items() if len(str(key)) <= MAX_KEY}
-    kept = {key: text for key, text in words.items() if key and text}
+    words = ((key, text_of(item)) for key, item in value.items() if isinstance(key, str) and 0 < len(key) <= MAX_KEY)
+    kept = {clean(key): text for key, text in words if text}
     return kept if len(kept) <= MAX_LABELS else _first(kept)
 
 
