@@ -90,7 +90,7 @@ class KubernetesEyes:
             text = await self._log(pod, container, previous, lines)
             if text is None or len(text.encode()) < 4 * LOG_BYTES - 3:
                 break
-        return None if text is None else text.encode()[-LOG_BYTES:].decode(errors="ignore")
+        return None if text is None else _end(text)
 
     async def _log(self, pod: ObjectRef, container: str, previous: bool, lines: int) -> str | None:
         most = 4 * LOG_BYTES
@@ -127,6 +127,12 @@ class KubernetesEyes:
         found = await self.list(kind, owner["metadata"]["namespace"], labels=selector)
         owned = [one for one in found if any(owned_by(one, uid) for uid in uids)]
         return tuple(sorted(owned, key=lambda one: str(one["metadata"]["name"])))
+
+
+def _end(text: str) -> str:
+    """The last 64 KiB in whole lines: half a line could be half a secret, which nobody would recognise."""
+    raw = text.encode()
+    return text if len(raw) <= LOG_BYTES else raw[-LOG_BYTES:].decode(errors="ignore").split("\n", 1)[-1]
 
 
 def selector_of(workload: Raw) -> str:
