@@ -17,7 +17,7 @@ import structlog
 
 import handrail_detectors
 import handrail_remediations
-from handrail.adapters.claude import ClaudePlanner
+from handrail.adapters.claude import Claude
 from handrail.adapters.gathering import ClusterGatherer
 from handrail.adapters.http import HttpServer, Who
 from handrail.adapters.kafka import KafkaIntake
@@ -128,12 +128,12 @@ def _tools(config: Config, store: Store, cluster: Cluster, policy: PolicyFile) -
     )
 
 
-def _model(config: Config) -> ClaudePlanner | None:
+def _model(config: Config) -> Claude | None:
     """Without a key the runbooks work alone; asking for the model alone without one is refused by the planner."""
     key = config.planner.model.key
     if config.planner.mode is PlannerMode.RUNBOOK or key is None:
         return None
-    return ClaudePlanner(config.planner.model, Secret(key, "planner.model.key"))
+    return Claude(config.planner.model, Secret(key, "planner.model.key"))
 
 
 def _slack(config: Config, desk: PeoplesDesk) -> tuple[SlackDesk | None, ClickStream | None]:

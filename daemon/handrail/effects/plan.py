@@ -7,16 +7,17 @@ before the call, the raw answer is stored before it is parsed (design, state rul
 
 from __future__ import annotations
 
+from handrail.adapters import claude
+from handrail.adapters.claude import ModelFailed, ModelRequest
 from handrail.core.compile import compile_plan
-from handrail.core.menu import build_menu
+from handrail.core.menu import Considered, build_menu, to_look_for
 from handrail.core.review import review
-from handrail.effects.tools import ModelPlanner, Tools
+from handrail.effects.tools import Model, Tools
 from handrail.model import events as ev
 from handrail.model.config import PlannerMode
 from handrail.model.errors import Bug, Transient
 from handrail.model.incident import Incident, ModelCall
 from handrail.model.menu import Menu
-from handrail.model.model_call import ModelFailed, ModelRequest
 from handrail.model.plan import Brief, PlanProposal
 from handrail.model.reason import Reason, Refusal
 from handrail.model.target import ObjectRef
@@ -26,11 +27,10 @@ from handrail.model.value import digest
 async def offer(tools: Tools, incident: Incident) -> Incident:
     """Every known step looks at the target; what its own check and the policy let through becomes an option."""
     target = _target(incident)
-    policy = tools.policy()
-    seen = {
-        name: await step.look(tools.eyes, target) for name, step in tools.steps.items() if target.kind in step.kinds
-    }
-    menu = build_menu(target, seen, tools.steps, policy, tools.config.kubernetes.own_namespace)
+    policy, own = tools.policy(), tools.config.kubernetes.own_namespace
+    names = to_look_for(target, tools.steps, policy, own)
+    seen = {name: await tools.steps[name].look(tools.eyes, target) for name in names}
+    menu = build_menu(Considered(target, seen, tools.now()), tools.steps, policy, own)
     return await tools.store.append(incident, (ev.Offered(menu=menu),))
 
 
@@ -82,8 +82,12 @@ def _why_nothing(menu: Menu) -> str:
     return f"no step may be offered: {reasons or 'none is known for this kind of object'}"
 
 
-async def _ask_model(tools: Tools, model: ModelPlanner, incident: Incident, brief: Brief, menu: Menu) -> Chosen:
-    request = model.request(brief, menu)
+async def _ask_model(tools: Tools, model: Model, incident: Incident, brief: Brief, menu: Menu) -> Chosen:
+    limits = tools.config.planner.model
+    # An equal share for each call, whatever was spent: the same fold gives the same request, hence the same hash.
+    request = claude.request(brief, menu, limits, limits.max_input_tokens // limits.max_calls)
+    if isinstance(request, Refusal):
+        return incident, "model", request
     known = next((call for call in incident.model_calls if call.request == request.hash), None)
     if known is None or (not known.raw and known.failed is None) or _may_repeat(known):
         refusal = _over_budget(tools, incident, known, request)
@@ -95,7 +99,7 @@ async def _ask_model(tools: Tools, model: ModelPlanner, incident: Incident, brie
     raw = await tools.store.blob(known.raw)
     if raw is None:
         return incident, "model", Refusal(reason=Reason.MODEL_AWAY, detail="its recorded answer can't be read")
-    return incident, "model", model.parse(raw, brief, menu)
+    return incident, "model", claude.parse(raw, brief, menu)
 
 
 def _may_repeat(call: ModelCall) -> bool:
@@ -116,10 +120,9 @@ def _over_budget(tools: Tools, incident: Incident, known: ModelCall | None, requ
     return None
 
 
-async def _call(
-    tools: Tools, model: ModelPlanner, incident: Incident, request: ModelRequest
-) -> tuple[Incident, ModelCall]:
-    asked = ev.ModelAsked(request=request.hash, model=request.model, input_tokens=request.input_tokens)
+async def _call(tools: Tools, model: Model, incident: Incident, request: ModelRequest) -> tuple[Incident, ModelCall]:
+    name = tools.config.planner.model.name
+    asked = ev.ModelAsked(request=request.hash, model=name, input_tokens=request.input_tokens)
     incident = await tools.store.append(incident, (asked,))
     reply = await model.call(request)
     if isinstance(reply, ModelFailed):

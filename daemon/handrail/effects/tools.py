@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from handrail.adapters.claude import ModelFailed, ModelReply, ModelRequest
 from handrail.adapters.store import Store
 from handrail.model.alert import Alert
 from handrail.model.config import Config
 from handrail.model.detector import Detector
 from handrail.model.gathering import Gathering
 from handrail.model.hands import Hands
-from handrail.model.menu import Menu
-from handrail.model.model_call import ModelFailed, ModelReply, ModelRequest
-from handrail.model.plan import Brief, Planner, PlanProposal
+from handrail.model.plan import Planner
 from handrail.model.policy import Policy
 from handrail.model.reason import Refusal
 from handrail.model.step import Eyes, Step
@@ -28,14 +27,10 @@ class Gatherer(Protocol):
     async def gather(self, target: LabelledTarget | None, alert: Alert, now: datetime) -> Gathering | Refusal: ...
 
 
-class ModelPlanner(Protocol):
-    """`request` and `parse` are pure; between them the raw answer is recorded (state rule 7)."""
-
-    def request(self, brief: Brief, menu: Menu) -> ModelRequest: ...
+class Model(Protocol):
+    """One call, never repeated in there; what it says is recorded before it is parsed (state rule 7)."""
 
     async def call(self, request: ModelRequest) -> ModelReply | ModelFailed: ...
-
-    def parse(self, raw: str, brief: Brief, menu: Menu) -> PlanProposal | Refusal: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +42,7 @@ class Tools:
     hands: Hands
     gatherer: Gatherer
     runbooks: Planner
-    model: ModelPlanner | None
+    model: Model | None
     steps: Mapping[str, Step]
     detectors: tuple[Detector, ...]
     policy: Callable[[], Policy]

@@ -1,0 +1,168 @@
+"""Promises that hold for every reachable history, whatever world, people and clock do (design, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handrail.core.fold import fold
+from handrail.model import events as ev
+from handrail.model.incident import State
+from handrail.model.policy import Mode
+from handrail.model.step import Risk
+from handrail.model.write import Direction
+from tests.saga.world import ONCALL, PureWorld
+
+MANY = settings(max_examples=80, deadline=None)
+LONG = 400
+
+
+def play(data: st.DataObject, *, mode: Mode = Mode.ASK, risk: Risk = Risk.DISRUPTIVE, ticks: int = LONG) -> PureWorld:
+    def choose(what: str, options: Sequence[str]) -> str:
+        return data.draw(st.sampled_from(options), label=what)
+
+    world = PureWorld(choose, mode=mode, risk=risk)
+    for _ in range(ticks):
+        if world.incident.state.terminal:
+            break
+        world.tick()
+    return world
+
+
+def intents(world: PureWorld) -> list[tuple[int, ev.Intent]]:
+    return [(entry.seq, entry.event) for entry in world.entries if isinstance(entry.event, ev.Intent)]
+
+
+@MANY
+@given(st.data())
+def test_nothing_is_written_without_an_approval_of_exactly_this_rehearsal(data: st.DataObject) -> None:
+    world = play(data)
+    for seq, intent in intents(world):
+        before = fold(world.entries[: seq - 1], cluster="prod")
+        assert before.approved_by == ONCALL
+        assert before.request is not None
+        assert before.rehearsal is not None
+        assert before.request.hash == before.rehearsal.hash
+        if intent.direction is Direction.DO:
+            assert intent.write in [rehearsed.write for rehearsed in before.rehearsal.writes]
+
+
+@MANY
+@given(st.data(), st.sampled_from([Risk.DISRUPTIVE, Risk.DANGEROUS]))
+def test_no_policy_lowers_the_floor_for_disruptive_steps(data: st.DataObject, risk: Risk) -> None:
+    world = play(data, mode=Mode.ACT, risk=risk)
+    for seq, _ in intents(world):
+        assert fold(world.entries[: seq - 1], cluster="prod").approved_by is not None
+
+
+@MANY
+@given(st.data())
+def test_nothing_is_written_under_stop_or_while_a_person_has_taken_it(data: st.DataObject) -> None:
+    world = play(data)
+    for seq, _ in intents(world):
+        before = fold(world.entries[: seq - 1], cluster="prod")
+        assert not before.paused
+        assert before.taken_by is None
+
+
+@MANY
+@given(st.data())
+def test_a_write_that_is_done_is_never_intended_again(data: st.DataObject) -> None:
+    world = play(data)
+    done: set[str] = set()
+    for entry in world.entries:
+        if isinstance(entry.event, ev.Intent):
+            assert entry.event.write.key not in done
+        if isinstance(entry.event, ev.Outcome) and entry.event.result is ev.Result.DONE:
+            done.add(entry.event.key)
+
+
+@MANY
+@given(st.data())
+def test_a_failed_step_is_never_followed_by_the_next_one(data: st.DataObject) -> None:
+    world = play(data)
+    failed: int | None = None
+    for entry in world.entries:
+        match entry.event:
+            case ev.StepFailed():
+                failed = entry.event.step
+            case ev.Intent(direction=Direction.DO):
+                assert failed is None
+            case ev.Replanned():
+                failed = None
+
+
+@MANY
+@given(st.data())
+def test_only_what_was_done_is_undone_last_step_first(data: st.DataObject) -> None:
+    world = play(data)
+    done: set[int] = set()
+    undone: list[int] = []
+    for entry in world.entries:
+        if isinstance(entry.event, ev.StepUndone):
+            assert entry.event.step in done
+            undone.append(entry.event.step)
+        if isinstance(entry.event, ev.Outcome) and entry.event.result is ev.Result.DONE:
+            run = world.incident.run_of(entry.event.key)
+            if run is not None:
+                done.add(run.intent.step)
+    assert undone == sorted(undone, reverse=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_every_incident_ends_or_waits_for_a_person_who_holds_it(data: st.DataObject) -> None:
+    """With people who in the end do nothing more, a stop that is lifted, and time that goes on."""
+    world = play(data)
+    if world.incident.paused or world.switch.stopped:
+        world.switch = world.switch.model_copy(update={"stopped": False})
+    calm = PureWorldCalm(world)
+    for _ in range(200):
+        if world.incident.state.terminal:
+            break
+        calm.tick()
+    assert world.incident.state.terminal
+
+
+class PureWorldCalm:
+    """The same world with nobody pressing anything and every effect giving its first answer."""
+
+    def __init__(self, world: PureWorld) -> None:
+        self.world = world
+        world.choose = lambda what, options: "61" if what == "idle minutes" else options[0]
+
+    def tick(self) -> None:
+        self.world.tick()
+
+
+@MANY
+@given(st.data(), st.integers(min_value=1, max_value=60))
+def test_the_fold_of_every_prefix_is_the_state_at_that_moment(data: st.DataObject, length: int) -> None:
+    world = play(data, ticks=60)
+    prefix = world.entries[: min(length, len(world.entries))]
+    folded = fold(prefix, cluster="prod")
+    assert folded.seq == prefix[-1].seq
+    assert fold(world.entries, cluster="prod") == world.incident
+
+
+def test_the_straight_path_goes_from_alert_to_resolved() -> None:
+    answers = {"people": "nothing"}
+    world = PureWorld(lambda what, options: answers.get(what, options[0]))
+    path = [world.incident.state]
+    for _ in range(30):
+        answers["people"] = "approve" if world.incident.state is State.ASKING else "nothing"
+        world.tick()
+        path.append(world.incident.state)
+    assert list(dict.fromkeys(path)) == [
+        State.OPENED,
+        State.GATHERING,
+        State.PLANNING,
+        State.COMPILING,
+        State.REHEARSING,
+        State.ASKING,
+        State.EXECUTING,
+        State.VERIFYING,
+        State.RESOLVED,
+    ]

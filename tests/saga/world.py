@@ -1,0 +1,272 @@
+"""A pure world for the core: folds events, asks for the next move, and lets a chooser say what each effect found.
+
+No store, no cluster, no clock: the same decisions as in the daemon, at thousands of histories a minute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from handrail.core.answer import decide
+from handrail.core.asking import after_rehearsal
+from handrail.core.fold import apply
+from handrail.core.gate import GateFacts, judge
+from handrail.core.saga import Do, Effect, Idle, Record, next_move
+from handrail.model import events as ev
+from handrail.model.alert import Alert, Source
+from handrail.model.approval import Approvers, Person
+from handrail.model.finding import Cause, Finding, Handling
+from handrail.model.incident import Incident
+from handrail.model.menu import Menu, Option
+from handrail.model.plan import Choice, Confidence, Hypothesis, PlanProposal
+from handrail.model.policy import Mode, Policy, PolicyRule
+from handrail.model.reason import Reason, Refusal
+from handrail.model.saga import Blast, Rehearsal, RehearsedWrite, Saga, SagaStep
+from handrail.model.severity import Severity
+from handrail.model.step import Risk, Verdict
+from handrail.model.switch import Switch
+from handrail.model.target import LabelledTarget, ObjectRef
+from handrail.model.write import Direction, Verb, Write, key_of
+
+START = datetime(2026, 11, 29, 3, 0, tzinfo=UTC)
+TARGET = ObjectRef(api_version="apps/v1", kind="Deployment", namespace="shop", name="checkout", uid="u1")
+ONCALL = Person(via="slack", name="U0ONCALL")
+STRANGER = Person(via="slack", name="U0STRANGER")
+
+PRESSES = ("nothing", "nothing", "approve", "reject", "stranger", "take", "give_back", "switch")
+
+T = TypeVar("T")
+Choose = Callable[[str, Sequence[T]], T]
+
+
+def policy(mode: Mode = Mode.ASK) -> Policy:
+    rule = PolicyRule(namespaces=("shop",), steps={"rollout_undo": mode, "scale_workload": mode})
+    return Policy(version=1, rules=(rule,), approvers=Approvers(slack_users=("U0ONCALL",)))
+
+
+class PureWorld:
+    """`choose(what, options)` decides everything that the world, people or chance would."""
+
+    def __init__(self, choose: Choose[str], *, mode: Mode = Mode.ASK, risk: Risk = Risk.DISRUPTIVE) -> None:
+        self.choose = choose
+        self.policy = policy(mode)
+        self.risk = risk
+        self.switch = Switch()
+        self.now = START
+        self.entries: list[ev.Entry] = []
+        self.incident: Incident = self._open()
+        self.refusals: list[Refusal] = []
+        self.requests = 0
+
+    def _open(self) -> Incident:
+        alert = Alert(name="KubePodCrashLooping", status="firing", labels={}, seen_at=self.now, wire="test")
+        labelled = LabelledTarget(kind="Deployment", namespace="shop", name="checkout")
+        opened = ev.Opened(
+            alert=alert,
+            source=Source(topic="t", partition=0, offset=0, digest=""),
+            target=labelled,
+            findings=(self._finding(labelled),),
+            identity="i",
+            episode="e",
+        )
+        self.incident = None  # type: ignore[assignment]  # the first event makes it
+        self.append(opened)
+        return self.incident
+
+    def _finding(self, labelled: LabelledTarget) -> Finding:
+        return Finding(
+            detector="test",
+            cause=Cause.BAD_REVISION_CRASHES,
+            handling=Handling.APPROVE,
+            target=labelled,
+            summary="revision 2 crashes",
+            corroborated=True,
+        )
+
+    def append(self, *events: ev.Event) -> None:
+        for event in events:
+            seq = len(self.entries) + 1
+            entry = ev.Entry(
+                incident="inc-1", seq=seq, at=self.now, actor="test", event=event, previous="", hash=str(seq)
+            )
+            self.incident = apply(self.incident, entry, cluster="prod")
+            self.entries.append(entry)
+
+    def tick(self) -> None:
+        """One move of the daemon, and whatever people and the clock do beside it."""
+        self.people()
+        move = next_move(self.incident, self.switch, self.policy, self.now)
+        match move:
+            case Record():
+                self.append(*move.events)
+            case Do():
+                self._perform(move)
+            case Idle():
+                self.now += timedelta(minutes=float(self.choose("idle minutes", ("1", "11", "61"))))
+        self.now += timedelta(seconds=1)
+
+    def people(self) -> None:
+        act = self.choose(
+            "people", ("nothing", "nothing", "approve", "reject", "stranger", "take", "give_back", "switch")
+        )
+        if act == "switch":
+            self.switch = Switch(stopped=not self.switch.stopped, by="ops", why="freeze")
+        elif act != "nothing":
+            person = STRANGER if act == "stranger" else ONCALL
+            verb = "approve" if act == "stranger" else act
+            request = self.incident.request.id if self.incident.request else None
+            answer = decide(self.incident, verb, request, person, self.now)
+            if not isinstance(answer, Refusal):
+                self.append(*answer)
+
+    def _perform(self, move: Do) -> None:
+        handlers: dict[Effect, Callable[[], None]] = {
+            Effect.GATHER: self._gather,
+            Effect.OFFER: lambda: self.append(ev.Offered(menu=_menu(self.risk))),
+            Effect.PLAN: self._plan,
+            Effect.COMPILE: self._compile,
+            Effect.REHEARSE: self._rehearse,
+            Effect.RECHECK: lambda: self.append(ev.Voided(reason=Reason.STATE_CHANGED, detail="again")),
+            Effect.STEP: lambda: self._step(move.step),
+            Effect.UNDO: lambda: self._undo(move.step),
+            Effect.SETTLE: self._settle,
+            Effect.VERIFY: self._verify,
+        }
+        handlers[move.effect]()
+
+    def _gather(self) -> None:
+        if self.choose("gather", ("found", "away")) == "found":
+            self.append(
+                ev.Gathered(
+                    target=TARGET,
+                    findings=self.incident.findings,
+                    evidence=(),
+                    away=(),
+                    severity=Severity(desired=3, ready=2),
+                )
+            )
+        else:
+            self.now += timedelta(minutes=4)
+
+    def _plan(self) -> None:
+        if self.choose("plan", ("planned", "refused")) == "refused":
+            self.append(ev.HandedOver(reason=Reason.NO_RUNBOOK, detail="none"))
+            return
+        hypothesis = Hypothesis(statement="bad revision", confidence=Confidence.HIGH, evidence=("e1",))
+        proposal = PlanProposal(
+            diagnosis=(hypothesis,), choices=(Choice(option="o1"),), expected_effect="heals", would_disprove="no"
+        )
+        self.append(ev.Planned(planner="test", proposal=proposal))
+
+    def _compile(self) -> None:
+        if self.choose("compile", ("compiled", "refused")) == "refused":
+            self.append(ev.CompileRefused(reason=Reason.PARAMETER_OUT_OF_RANGE, detail="no"))
+            return
+        steps = tuple(_step(index, self.risk) for index in range(2))
+        self.append(ev.Compiled(saga=Saga(incident="inc-1", round=self.incident.round, at=self.now, steps=steps)))
+
+    def _rehearse(self) -> None:
+        if self.choose("rehearse", ("shown", "moved")) == "moved":
+            self.append(ev.Voided(reason=Reason.DRIFTED, detail="moved"))
+            return
+        saga = self.incident.saga
+        assert saga is not None
+        writes = tuple(
+            RehearsedWrite(
+                step=step.index,
+                write=write(saga, step.index),
+                fingerprint="f0",
+                after="f1",
+                diff="-a\n+b",
+                undo_diff="",
+            )
+            for step in saga.steps
+        )
+        rehearsal = Rehearsal(saga=saga, writes=writes, blast=Blast(pods=3, ready=2, percent=50))
+        self.requests += 1
+        asked = after_rehearsal(rehearsal, self.policy, f"r{self.requests}", self.now)
+        self.append(ev.Rehearsed(rehearsal=rehearsal), asked)
+
+    def gate(self, planned: Write, direction: Direction) -> Refusal | None:
+        facts = GateFacts(
+            incident=self.incident,
+            switch=self.switch,
+            epoch=1,
+            holder_epoch=1,
+            last_saga_at=None,
+            busy_with="",
+            now=self.now,
+        )
+        return judge(facts, self.policy, "handrail", planned, direction)
+
+    def _step(self, index: int) -> None:
+        saga = self.incident.saga
+        assert saga is not None
+        mine = write(saga, index)
+        run = self.incident.run_of(mine.key)
+        if run is not None and run.done:
+            self.append(ev.StepDone(step=index))
+            return
+        if self.choose("before writing", ("same", "same", "drifted")) == "drifted":
+            no = ev.StepFailed(step=index, reason=Reason.DRIFTED, detail="drifted")
+            self.append(no if self.incident.has_acted else ev.Voided(reason=Reason.DRIFTED, detail="drifted"))
+            return
+        self._intend(index, mine, Direction.DO)
+
+    def _intend(self, index: int, mine: Write, direction: Direction) -> None:
+        refusal = self.gate(mine, direction)
+        if refusal is not None:
+            self.refusals.append(refusal)
+            if refusal.reason not in (Reason.STOPPED, Reason.TAKEN):
+                self.append(ev.HandedOver(reason=refusal.reason, detail=refusal.detail))
+            return
+        if direction is Direction.DO and self.incident.step_run(index) is None:
+            self.append(ev.StepBegun(step=index, before={}))
+        self.append(ev.Intent(step=index, direction=direction, write=mine, expected="f0", resource_version="1"))
+        if self.choose("send", ("answered", "answered", "lost")) == "answered":
+            self._settle()
+
+    def _settle(self) -> None:
+        run = self.incident.open_write
+        assert run is not None
+        result = ev.Result(self.choose("outcome", ("done", "done", "refused", "absent", "stuck")))
+        attempts = [r for r in self.incident.writes if r.intent.write.key == run.intent.write.key]
+        if result is ev.Result.ABSENT and len(attempts) >= 3:
+            result = ev.Result.REFUSED
+        self.append(ev.Outcome(key=run.intent.write.key, result=result, after="f1"))
+
+    def _undo(self, index: int) -> None:
+        saga = self.incident.saga
+        assert saga is not None
+        back = write(saga, index, Direction.UNDO)
+        run = self.incident.run_of(back.key)
+        if run is not None and run.done:
+            self.append(ev.StepUndone(step=index))
+        elif self.choose("undo", ("can", "can", "cannot")) == "cannot":
+            self.append(ev.HandedOver(reason=Reason.CANNOT_UNDO, detail="somebody changed it"))
+        else:
+            self._intend(index, back, Direction.UNDO)
+
+    def _verify(self) -> None:
+        verdict = Verdict(self.choose("verify", ("healed", "no_effect", "worse", "not_yet")))
+        if verdict is Verdict.NOT_YET:
+            self.now += timedelta(minutes=1)
+            return
+        self.append(ev.Verified(verdict=verdict, severity=Severity(desired=3, ready=3), detail="seen"))
+
+
+def write(saga: Saga, index: int, direction: Direction = Direction.DO) -> Write:
+    bare = Write(verb=Verb.PATCH, object=saga.steps[index].target, ops=({"op": "replace"},), summary=f"step {index}")
+    return bare.model_copy(update={"key": key_of(saga.incident, saga.round, index, direction, bare)})
+
+
+def _step(index: int, risk: Risk) -> SagaStep:
+    target = TARGET.model_copy(update={"uid": f"u{index + 1}"})
+    return SagaStep(index=index, step="rollout_undo", risk=risk, target=target, params={}, summary="undo")
+
+
+def _menu(risk: Risk) -> Menu:
+    option = Option(id="o1", step="rollout_undo", risk=risk, target=TARGET, params={}, summary="undo")
+    return Menu(options=(option,))
