@@ -1,0 +1,6 @@
+"""The store: journal, inbox and stop switch in SQL. One transaction per decision; a decision is nothing before it."""
+
+from handrail.adapters.store.store import Store
+from handrail.adapters.store.values import AuditReport, IncidentRow, StreamAudit, Telling
+
+__all__ = ["AuditReport", "IncidentRow", "Store", "StreamAudit", "Telling"]

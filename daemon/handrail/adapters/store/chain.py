@@ -1,0 +1,81 @@
+"""The hash chain of a journal: what a row's hash covers, and where a stored stream is no longer what was written.
+
+Pure. It shows that something was changed, left out, moved or cut from the middle; it can't show that a whole stream was
+written anew by somebody who knows how, nor a cut-off end (the projection's head shows that one).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from handrail.model.value import canonical
+
+GENESIS = ""
+"""What the first entry of a stream has for `previous`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A journal row as stored: `at` is the ISO text, `data` the JSON text."""
+
+    incident: str
+    seq: int
+    at: str
+    kind: str
+    data: str
+    actor: str
+    previous: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The first seq that is not as it was written, and what is wrong with it, in one sentence."""
+
+    seq: int
+    problem: str
+
+
+def entry_hash(previous: str, place: tuple[str, int, str], what: tuple[str, dict[str, Any]], actor: str) -> str:
+    """SHA-256 (hex). `place` is incident, seq and ISO time; `what` the kind and its plain data."""
+    incident, seq, at = place
+    kind, data = what
+    covered = {
+        "previous": previous,
+        "incident": incident,
+        "seq": seq,
+        "at": at,
+        "kind": kind,
+        "data": data,
+        "actor": actor,
+    }
+    return hashlib.sha256(canonical(covered).encode()).hexdigest()
+
+
+def verify(rows: Iterable[Row]) -> Broken | None:
+    """The first broken place of one whole stream, rows in order of seq; None where all is well."""
+    previous, expected = GENESIS, 1
+    for row in rows:
+        problem = _wrong(row, previous, expected)
+        if problem:
+            return Broken(expected, problem)
+        previous, expected = row.hash, expected + 1
+    return None
+
+
+def _wrong(row: Row, previous: str, expected: int) -> str:
+    if row.seq != expected:
+        return f"entry {expected} is missing; the next one is {row.seq}"
+    if row.previous != previous:
+        return "it does not follow the entry before it: one of them was replaced or moved"
+    try:
+        data = json.loads(row.data)
+    except ValueError:
+        return "its data is no JSON any more"
+    if row.hash != entry_hash(row.previous, (row.incident, row.seq, row.at), (row.kind, data), row.actor):
+        return "its content is not what was hashed when it was written"
+    return ""

@@ -1,0 +1,182 @@
+"""Taking arrivals in: inbox row, signal, incident and its first event in one transaction (design, state rule 9).
+
+Which incident an arrival belongs to is the core's decision (core/grouping.py). All look-ups are made for the whole poll
+at once, then the arrivals are placed one after the other in memory, then everything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlalchemy import bindparam, delete, insert, update
+from sqlalchemy.exc import IntegrityError
+
+from handrail.adapters.store.database import Tx
+from handrail.adapters.store.journal import Head, Said, Stored, clean, rows_after, said, said_event, write_rows
+from handrail.adapters.store.recall import Place, Stories, Story, place_of, recall, seen_before
+from handrail.adapters.store.schema import inbox, incidents, signals
+from handrail.core.grouping import place
+from handrail.model.alert import Alert, Source
+from handrail.model.arrival import Arrival, Batch, Fate, Took
+from handrail.model.errors import HeadMoved, Transient
+from handrail.model.events import AlertAttached, Opened
+from handrail.model.incident import State
+from handrail.model.reason import Reason
+
+ACTOR = "intake"
+TITLE = 200
+
+ALWAYS_TOLD = 20
+"""So many alerts of an incident are journalled whatever they say."""
+
+REPEAT_EVERY = timedelta(minutes=1)
+"""Later ones that only fire again: at most one in this time. Each entry moves the journal's head, and in a storm
+nothing could be decided any more, since a decision commits only onto the head that it was made from."""
+
+
+class Taking:
+    """One poll on its way into the store."""
+
+    def __init__(self, tx: Tx, seen: dict[Place, str], stories: Stories, accept_unlabelled: bool) -> None:
+        self._tx = tx
+        self._seen = seen
+        self._others = frozenset(seen)
+        self._stories = stories
+        self._accept_unlabelled = accept_unlabelled
+        self._taken: dict[Place, str] = {}
+        self._opened: dict[str, Stored] = {}
+        self._entries: list[Stored] = []
+        self._signals: list[Stored] = []
+        self._grown: dict[str, int] = {}
+
+    def batch(self, batch: Batch, max_age: timedelta) -> tuple[Took, ...]:
+        at = place_of(batch.source)
+        if at is not None:
+            if self._seen.get(at) == batch.source.digest:
+                return (Took(fate=Fate.SEEN_BEFORE),)
+            self._seen[at] = self._taken[at] = batch.source.digest
+        return tuple(self._arrival(arrival, batch.source, max_age) for arrival in batch.arrivals)
+
+    def _arrival(self, arrival: Arrival, source: Source, max_age: timedelta) -> Took:
+        known = self._stories.known(arrival, self._accept_unlabelled, self._tx.now, max_age)
+        placed = place(arrival, known)
+        took = Took(fate=placed.fate, incident=placed.incident, reason=placed.reason)
+        if placed.fate is Fate.OPENED:
+            seq: int | None = self._open(placed.incident, arrival, source)
+        elif placed.fate is Fate.ATTACHED and not self._stories.by_id[placed.incident].whole:
+            took, seq = Took(fate=Fate.RECORDED, reason=Reason.BROKEN), None
+        elif placed.fate is Fate.ATTACHED:
+            seq = self._attach(self._stories.by_id[placed.incident], arrival.alert, source)
+        else:
+            seq = None
+        self._signals.append(_signal(self._tx, arrival, took.incident or None, seq))
+        return took
+
+    def _open(self, id_: str, arrival: Arrival, source: Source) -> int:
+        story = Story(id=id_, identity=arrival.identity)
+        self._stories.add(story)
+        self._opened[id_] = _incident(self._tx, id_, arrival)
+        opened = Opened(
+            alert=arrival.alert,
+            source=source,
+            target=arrival.target,
+            findings=arrival.findings,
+            identity=arrival.identity,
+            episode=arrival.episode,
+        )
+        return self._tell(story, said_event(opened))
+
+    def _attach(self, story: Story, alert: Alert, source: Source) -> int | None:
+        if not self._worth_an_entry(story, alert):
+            return None
+        return self._tell(story, said_event(AlertAttached(alert=alert, source=source)))
+
+    def _worth_an_entry(self, story: Story, alert: Alert) -> bool:
+        if alert.status == "resolved" or story.told < ALWAYS_TOLD or story.told_at is None:
+            return True
+        return self._tx.now - story.told_at >= REPEAT_EVERY
+
+    def _tell(self, story: Story, entry: Said) -> int:
+        row = rows_after(self._tx, story.id, story.head, [entry], ACTOR)[0]
+        self._entries.append(row)
+        story.head = Head(row["seq"], row["hash"])
+        story.told, story.told_at = story.told + 1, self._tx.now
+        self._grown[story.id] = story.head.seq
+        return story.head.seq
+
+    async def write(self) -> None:
+        """In the order that the foreign keys want."""
+        conn = self._tx.conn
+        await self._write_inbox()
+        if self._opened:
+            rows = [{**row, "head": self._grown[id_]} for id_, row in self._opened.items()]
+            await conn.execute(insert(incidents), rows)
+        if self._entries:
+            await write_rows(self._tx, self._entries)
+        if self._signals:
+            await conn.execute(insert(signals), self._signals)
+        moved = [{"moved": id_, "to": seq} for id_, seq in self._grown.items() if id_ not in self._opened]
+        if moved:
+            to_head = update(incidents).where(incidents.c.id == bindparam("moved")).values(head=bindparam("to"))
+            await conn.execute(to_head, moved)
+
+    async def _write_inbox(self) -> None:
+        """A place that holds another record than before is written anew."""
+        taken = [
+            {"topic": topic, "partition": partition, "offset": offset, "digest": seal, "at": self._tx.now}
+            for (topic, partition, offset), seal in self._taken.items()
+        ]
+        anew = [row for row in taken if (row["topic"], row["partition"], row["offset"]) in self._others]
+        for row in anew:
+            same = [inbox.c[name] == row[name] for name in ("topic", "partition", "offset")]
+            await self._tx.conn.execute(delete(inbox).where(*same))
+        if taken:
+            await self._tx.conn.execute(insert(inbox), taken)
+
+
+def _signal(tx: Tx, arrival: Arrival, incident: str | None, seq: int | None) -> Stored:
+    alert = arrival.alert
+    return {
+        "incident": incident,
+        "seq": seq,
+        "identity": arrival.identity,
+        "episode": arrival.episode,
+        "name": clean(alert.name),
+        "status": alert.status,
+        "seen_at": alert.seen_at,
+        "at": tx.now,
+        "data": said("alert", alert.model_dump(mode="json")).text,
+    }
+
+
+def _incident(tx: Tx, id_: str, arrival: Arrival) -> Stored:
+    return {
+        "id": id_,
+        "cluster": tx.cluster,
+        "identity": arrival.identity,
+        "episode": arrival.episode,
+        "state": str(State.OPENED),
+        "title": clean(arrival.alert.name)[:TITLE],
+        "target": clean(str(arrival.target)) if arrival.target else "",
+        "opened_at": tx.now,
+        "moved_at": tx.now,
+        "epoch": tx.epoch,
+        "is_open": True,
+    }
+
+
+async def take(
+    tx: Tx, batches: Sequence[Batch], max_age: timedelta, accept_unlabelled: bool
+) -> tuple[tuple[Took, ...], ...]:
+    """What became of every arrival, in the order of the batches. Raises Transient when another replica took in the
+    same things at the same moment."""
+    seen = await seen_before(tx, (batch.source for batch in batches))
+    stories = await recall(tx, (arrival for batch in batches for arrival in batch.arrivals))
+    taking = Taking(tx, seen, stories, accept_unlabelled)
+    took = tuple(taking.batch(batch, max_age) for batch in batches)
+    try:
+        await taking.write()
+    except (IntegrityError, HeadMoved) as raced:
+        raise Transient("another replica took in the same alerts just now", retry_after=0.5) from raced
+    return took

@@ -1,0 +1,51 @@
+"""What may come at any time, from a process that has been replaced too: results of writes, answers of the model.
+
+Appended without looking at the head, and once: what is recorded is never replaced (design, state rules 5 and 7).
+"""
+
+from __future__ import annotations
+
+import json
+
+from sqlalchemy import select
+
+from handrail.adapters.store.database import Tx
+from handrail.adapters.store.journal import extend, lock
+from handrail.adapters.store.schema import journal
+from handrail.model.errors import Bug
+from handrail.model.events import ModelAnswered, Outcome
+from handrail.model.incident import Incident
+
+
+async def append_outcome(tx: Tx, id_: str, outcome: Outcome, actor: str) -> Incident:
+    """Raises Bug for a key that was never intended."""
+    incident = await lock(tx, id_)
+    run = incident.run_of(outcome.key)
+    unknown = run.open if run is not None else await _in_flight_before(tx, id_, outcome.key)
+    return await extend(tx, incident, (outcome,), actor) if unknown else incident
+
+
+async def _in_flight_before(tx: Tx, id_: str, key: str) -> bool:
+    """A write of an earlier round is no longer in the fold, but still in the journal."""
+    of_writes = select(journal.c.kind, journal.c.data).where(
+        journal.c.incident == id_, journal.c.kind.in_(("intent", "outcome"))
+    )
+    last = ""
+    for kind, text in await tx.conn.execute(of_writes.order_by(journal.c.seq)):
+        data = json.loads(text)
+        if (data["write"]["key"] if kind == "intent" else data["key"]) == key:
+            last = kind
+    if not last:
+        raise Bug(f"{id_}: an outcome of {key}, which was never intended")
+    return last == "intent"
+
+
+async def answer_model(tx: Tx, id_: str, answered: ModelAnswered, actor: str) -> Incident:
+    """An answer stays for ever; a failure gives way to an answer that came after all. Raises Bug if never asked."""
+    incident = await lock(tx, id_)
+    call = next((call for call in incident.model_calls if call.request == answered.request), None)
+    if call is None:
+        raise Bug(f"{id_}: an answer to {answered.request}, which was never asked")
+    if call.answered and call.failed is None:
+        return incident
+    return await extend(tx, incident, (answered,), actor)

@@ -1,0 +1,59 @@
+"""Lists and look-ups from the projection. They fold nothing, so they work whatever a journal holds."""
+
+from __future__ import annotations
+
+from sqlalchemy import delete, func, insert, select
+
+from handrail.adapters.store.database import Tx
+from handrail.adapters.store.schema import incidents, telling
+from handrail.adapters.store.values import IncidentRow, Telling
+
+FOUND_AT_MOST = 10
+
+
+async def open_heads(tx: Tx) -> dict[str, int]:
+    """Open incidents with the heads of their journals, oldest first."""
+    open_ = select(incidents.c.id, incidents.c.head).where(incidents.c.is_open.is_(True))
+    found = await tx.conn.execute(open_.order_by(incidents.c.opened_at, incidents.c.id))
+    return {row.id: row.head for row in found}
+
+
+async def count_by_state(tx: Tx) -> dict[str, int]:
+    counted = select(incidents.c.state, func.count().label("times")).group_by(incidents.c.state)
+    return {row.state: row.times for row in await tx.conn.execute(counted)}
+
+
+async def rows(tx: Tx, limit: int, state: str | None) -> tuple[IncidentRow, ...]:
+    shown = select(*(incidents.c[name] for name in IncidentRow.model_fields))
+    if state is not None:
+        shown = shown.where(incidents.c.state == state)
+    newest = shown.order_by(incidents.c.opened_at.desc(), incidents.c.id).limit(limit)
+    return tuple(IncidentRow.model_validate(dict(row._mapping)) for row in await tx.conn.execute(newest))
+
+
+async def find(tx: Tx, prefix: str) -> tuple[str, ...]:
+    """The id itself where it is whole; else those that begin with it, at most ten. Nothing begins with nothing."""
+    if not prefix:
+        return ()
+    alike = select(incidents.c.id).where(incidents.c.id.startswith(prefix, autoescape=True))
+    found = tuple((await tx.conn.execute(alike.order_by(incidents.c.id).limit(FOUND_AT_MOST))).scalars())
+    return (prefix,) if prefix in found else found
+
+
+async def told(tx: Tx, id_: str) -> Telling:
+    cursor = select(telling.c.channel, telling.c.ts, telling.c.told_seq).where(telling.c.incident == id_)
+    row = (await tx.conn.execute(cursor)).one_or_none()
+    return Telling.model_validate(dict(row._mapping)) if row else Telling()
+
+
+async def save_told(tx: Tx, id_: str, cursor: Telling) -> None:
+    await tx.conn.execute(delete(telling).where(telling.c.incident == id_))
+    await tx.conn.execute(insert(telling).values(incident=id_, **cursor.model_dump()))
+
+
+async def untold(tx: Tx) -> tuple[str, ...]:
+    """Incidents, also closed ones, whose journal goes further than what people know; oldest first."""
+    so_far = func.coalesce(telling.c.told_seq, 0)
+    joined = incidents.outerjoin(telling, telling.c.incident == incidents.c.id)
+    news = select(incidents.c.id).select_from(joined).where(incidents.c.head > so_far)
+    return tuple((await tx.conn.execute(news.order_by(incidents.c.opened_at, incidents.c.id))).scalars())

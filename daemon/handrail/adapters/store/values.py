@@ -1,0 +1,48 @@
+"""What the store answers beside incidents: rows for lists, the delivery cursor, the audit's findings."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from handrail.model.incident import State
+from handrail.model.value import Value
+
+
+class IncidentRow(Value):
+    """One line of a list, from the projection. `title` is the alert's name, `target` "" while nobody knows it."""
+
+    id: str
+    cluster: str
+    state: State
+    title: str
+    target: str
+    opened_at: datetime
+    moved_at: datetime
+    ended_at: datetime | None
+    head: int
+
+
+class Telling(Value):
+    """How far people have been told of an incident: `told_seq` is the last seq of the journal they know.
+
+    `channel` and `ts` name the Slack message that is kept up to date; "" before there is one.
+    """
+
+    channel: str = ""
+    ts: str = ""
+    told_seq: int = 0
+
+
+class StreamAudit(Value):
+    """One journal: `broken_at` is the first wrong seq (0 where the fault has no seq), `problem` what is wrong."""
+
+    stream: str
+    entries: int
+    ok: bool
+    broken_at: int = 0
+    problem: str = ""
+
+
+class AuditReport(Value):
+    ok: bool
+    streams: tuple[StreamAudit, ...]
