@@ -39,7 +39,7 @@ RUNBOOKS: tuple[Runbook, ...] = (
         causes=frozenset({Cause.BAD_REVISION_CRASHES, Cause.BAD_REVISION_IMAGE, Cause.BAD_REVISION_STUCK}),
         step="rollout_undo",
         pick=newest_revision,
-        cites=frozenset({"pods", "history", "events", "owner"}),
+        cites=frozenset({"owner", "pods", "revisions", "template_diff", "events"}),
         expects="all pods run the older revision again and stay ready",
         would_disprove="pods of the older revision fail in the same way: then the cause lies outside this rollout",
     ),
