@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 from handrail.adapters.claude.prompt import SCHEMA, SYSTEM
@@ -23,6 +24,8 @@ BYTES_A_TOKEN = 3
 
 SHORTEST = 200
 """Characters below which a cut text is left out altogether: a shred misleads."""
+
+WORD = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 
 Json = dict[str, Any]
 
@@ -91,7 +94,7 @@ def _facts(brief: Brief) -> Json:
     return {
         "incident": brief.incident,
         "round": brief.round,
-        "alert": brief.alert_name,
+        "alert": _word(brief.alert_name),
         "target": {"kind": target.kind, "namespace": target.namespace, "name": target.name},
         "pods": {"desired": brief.severity.desired, "ready": brief.severity.ready},
         "findings": [
@@ -99,8 +102,13 @@ def _facts(brief: Brief) -> Json:
             for finding in brief.findings
         ],
         "already_done": list(brief.done),
-        "sources_away": [{"source": away.source, "why": away.why} for away in brief.away],
+        "sources_away": [away.source for away in brief.away],
     }
+
+
+def _word(name: str) -> str:
+    """An alert's name is its sender's own words. Facts are believed, so nothing that could be a sentence is one."""
+    return name if WORD.fullmatch(name) else "(no plain name)"
 
 
 def _menu(menu: Menu) -> Json:
