@@ -146,14 +146,15 @@ def build(pin: pins.Pin) -> None:
             into.rename(pin.home)
         finally:
             shutil.rmtree(into, ignore_errors=True)
-        drop_older(pin)
 
 
-def drop_older(pin: pins.Pin) -> None:
-    """Remove builds of this server at other pins: each is up to 100 MB and nothing will ask for it."""
-    for folder in pins.cache_dir().iterdir():
-        if re.fullmatch(re.escape(pin.name) + "-[0-9a-f]{12}", folder.name) and folder != pin.home:
-            shutil.rmtree(folder, ignore_errors=True)
+def prune(known: dict[str, pins.Pin]) -> None:
+    """Remove builds at other pins than these. Never unasked: another checkout may still use them."""
+    homes = {pin.home for pin in known.values()}
+    for folder in pins.cache_dir().glob("*"):
+        if re.search("-[0-9a-f]{12}$", folder.name) and folder not in homes:
+            say(f"removing {folder.name}")
+            shutil.rmtree(folder)
 
 
 def report(wanted: list[pins.Pin], as_json: bool) -> None:
@@ -192,7 +193,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="say what is there, build nothing")
     parser.add_argument("--json", action="store_true", help="the final list as JSON on standard output")
     parser.add_argument("--lock", action="store_true", help="rewrite go.mod and go.sum from pins.toml, build nothing")
+    parser.add_argument("--prune", action="store_true", help="remove builds at other pins from the cache first")
     chosen = parser.parse_args(arguments)
+    if chosen.prune:
+        prune(known)
     wanted = [known[name] for name in chosen.only] if chosen.only else list(known.values())
     failed: list[str] = []
     if chosen.lock:

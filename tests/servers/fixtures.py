@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import pytest
 
@@ -30,6 +30,15 @@ class Closes(Protocol):
 Server = TypeVar("Server", bound=Closes)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """What turns out to be missing in the middle of a test is treated as in a fixture."""
+    try:
+        return (yield)
+    except Missing as missing:
+        unavailable(str(missing))
+
+
 @contextmanager
 def running(start: Callable[[], Server]) -> Iterator[Server]:
     """The server for as long as the block lasts; skips (or fails) when it cannot be had."""
@@ -43,11 +52,11 @@ def running(start: Callable[[], Server]) -> Iterator[Server]:
         server.close()
 
 
-def unavailable(why: str) -> Any:
+def unavailable(why: str) -> NoReturn:
     """Skip with one line, or fail with it where servers are required."""
     if os.environ.get("HANDRAIL_REQUIRE_SERVERS") == "1":
-        pytest.fail(why, pytrace=False)
-    pytest.skip(why)
+        raise pytest.fail.Exception(why, pytrace=False) from None
+    raise pytest.skip.Exception(why) from None
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,8 @@ _handed_out: set[int] = set()
 
 # Takes its parent's end of a pipe as the sign that the parent is gone, however it died: a killed test run
 # must not leave half a gigabyte of servers behind.
-_GUARD = "read _; kill -TERM -- -$0; sleep 5; kill -KILL -- -$0"
+# No `--` before the group: dash does not know it.
+_GUARD = "read _; kill -TERM -$0; sleep 5; kill -KILL -$0"
 
 
 class StartError(Exception):
