@@ -247,7 +247,7 @@ def _summary(ruling: Ruling, facts: dict[str, str | int | bool]) -> str:
     }.get(ruling.cause, "makes no progress")
     where = f"container {facts['container']}: " if facts.get("container") else ""
     code = f", exit code {facts['exit_code']}" if "exit_code" in facts else ""
-    detail = f"({where}{facts['reason']}{code})"
+    detail = f"({where}{facts['reason'] or 'no reason given'}{code})"
     if ruling.doubt:
         return f"revision {facts['revision']} {what} {detail}; not blamed on the revision: {DOUBTS[ruling.doubt]}"
     return f"revision {facts['bad_revision']} {what} {detail} while revision {facts['healthy_revision']} is ready"
