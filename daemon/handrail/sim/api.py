@@ -12,12 +12,12 @@ from .deletes import delete, options_of
 from .evict import evict
 from .kinds import NAMESPACE, Kind
 from .logs import LogBook
-from .objects import Obj, meta, name_of, namespace_of
+from .objects import Obj, meta, namespace_of
 from .patch import patched
 from .paths import Review, Target, target_of
 from .registry import How, Registry
 from .rights import Asked, Rights, User
-from .status import ApiError, bad_request, not_allowed
+from .status import bad_dry_run, bad_request, not_allowed
 
 _SCALE = Kind("autoscaling", "v1", "Scale", "scales")
 _TRUE = ("true", "True", "1")
@@ -101,10 +101,7 @@ class Api:
     def replace(self, target: Target, request: Request) -> Reply:
         before = self._found(target)
         wanted, warnings = _sent(target, request)
-        if meta(wanted).setdefault("name", target.name) != target.name:
-            raise bad_request(
-                f"the name of the object ({name_of(wanted)}) does not match the name on the URL ({target.name})"
-            )
+        meta(wanted).setdefault("name", target.name)
         if target.kind.namespaced:
             meta(wanted).setdefault("namespace", target.namespace)
         how = _how(target, request)
@@ -150,7 +147,7 @@ class Api:
     def _scale(self, target: Target, request: Request, wanted: Obj) -> Reply:
         before = self._found(target)
         after = scale.applied(target.kind, before, {"metadata": {}} | wanted)
-        how = _how(Target(target.kind, target.namespace, target.name), request)
+        how = _how(target, request)
         return Reply(200, scale.view(self.registry.update(target.kind, before, after, how)))
 
 
@@ -174,6 +171,8 @@ _HANDLERS: dict[tuple[str, bool, str], Handler] = {
     ("log", True, "GET"): Api.log,
     ("eviction", True, "POST"): Api.evict,
 }
+
+_OPTIONS = {"PATCH": "PatchOptions", "PUT": "UpdateOptions"}
 
 _VERBS = {
     (True, "GET"): "get",
@@ -221,6 +220,6 @@ def _sent(target: Target, request: Request) -> tuple[Obj, tuple[str, ...]]:
 def _how(target: Target, request: Request) -> How:
     dry_run = request.query.get("dryRun", "")
     if dry_run not in ("", "All"):
-        raise ApiError(422, "Invalid", f'dryRun: Unsupported value: "{dry_run}": supported values: "All"', {})
+        raise bad_dry_run(_OPTIONS.get(request.method, "CreateOptions"), dry_run)
     manager = fields.manager_of(request.query.get("fieldManager", ""), request.user_agent)
     return How(manager, dry_run == "All", target.part)

@@ -4,6 +4,7 @@ Pure, and only for what shows: two templates are equal only when both have their
 be wrong without them. Never overwrites what somebody wrote.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from .kinds import (
@@ -16,6 +17,7 @@ from .kinds import (
     POD,
     REPLICA_SET,
     SERVICE,
+    SLICE,
     STATEFUL_SET,
     Kind,
 )
@@ -179,8 +181,29 @@ def _budget(obj: Obj) -> None:
     _spec(obj)
 
 
+def _slice(obj: Obj) -> None:
+    for endpoint in _dicts(obj.get("endpoints")):
+        _missing(endpoint, {"conditions": {}})
+
+
+def _status(**zeros: int) -> Callable[[Obj], None]:
+    """A status that is there from the start, with these counts at zero."""
+
+    def rule(obj: Obj) -> None:
+        obj.setdefault("status", dict(zeros))
+
+    return rule
+
+
+def _counted_template(obj: Obj) -> None:
+    annotations = obj["metadata"].setdefault("annotations", {})
+    annotations.setdefault("deprecated.daemonset.template.generation", "1")
+
+
 def _event(obj: Obj) -> None:
     _missing(obj, {"type": "", "source": {}, "reportingComponent": "", "reportingInstance": ""})
+    for key in ("eventTime", "firstTimestamp", "lastTimestamp"):
+        obj.setdefault(key, None)
 
 
 _RULES = {
@@ -188,10 +211,16 @@ _RULES = {
     POD: (_pod,),
     SERVICE: (_service,),
     EVENT: (_event,),
-    DEPLOYMENT: (_replicas, _template, _deployment),
-    REPLICA_SET: (_replicas, _template),
-    STATEFUL_SET: (_replicas, _template, _stateful_set),
-    DAEMON_SET: (_template, _daemon_set),
+    DEPLOYMENT: (_replicas, _template, _deployment, _status()),
+    REPLICA_SET: (_replicas, _template, _status(replicas=0)),
+    STATEFUL_SET: (_replicas, _template, _stateful_set, _status(replicas=0, availableReplicas=0)),
+    DAEMON_SET: (
+        _template,
+        _daemon_set,
+        _counted_template,
+        _status(currentNumberScheduled=0, numberMisscheduled=0, desiredNumberScheduled=0, numberReady=0),
+    ),
     AUTOSCALER: (_autoscaler,),
-    BUDGET: (_budget,),
+    BUDGET: (_budget, _status(currentHealthy=0, desiredHealthy=0, disruptionsAllowed=0, expectedPods=0)),
+    SLICE: (_slice,),
 }

@@ -11,7 +11,7 @@ from . import fields
 from .kinds import NAMESPACE, POD, Kind
 from .objects import Obj, at, clone, is_terminating, meta, name_of, owners_of, stamp, uid_of
 from .registry import Registry, is_finished
-from .status import bad_request, conflict, success
+from .status import bad_request, not_deletable, success
 
 FOREGROUND = "foregroundDeletion"
 _POLICIES = ("Background", "Foreground", "Orphan")
@@ -54,12 +54,10 @@ def delete(registry: Registry, kind: Kind, obj: Obj, deletion: Deletion) -> Obj:
         return marked if kind.returned or not is_finished(marked) else _done(kind, obj)
     if deletion.policy == "Orphan":
         _set_free(registry, obj)
-    if marked != obj:
-        marked = registry.store.put(kind, marked)
     if not is_finished(marked):
-        return marked
-    gone = registry.store.remove(kind, marked)
-    return gone if kind.returned else _done(kind, obj)
+        return registry.store.put(kind, marked) if marked != obj else obj
+    registry.store.remove(kind, obj)
+    return marked if kind.returned else _done(kind, obj)
 
 
 def _done(kind: Kind, obj: Obj) -> Obj:
@@ -67,13 +65,13 @@ def _done(kind: Kind, obj: Obj) -> Obj:
 
 
 def _preconditions(kind: Kind, obj: Obj, deletion: Deletion) -> None:
-    for label, wanted, found in (
-        ("UID", deletion.uid, uid_of(obj)),
-        ("ResourceVersion", deletion.version, meta(obj)["resourceVersion"]),
+    for label, wanted, found, perhaps in (
+        ("UID", deletion.uid, uid_of(obj), "deleted and then recreated"),
+        ("ResourceVersion", deletion.version, meta(obj)["resourceVersion"], "modified"),
     ):
         if wanted and wanted != found:
-            why = f"Precondition failed: {label} in precondition: {wanted}, {label} in object meta: {found}"
-            raise conflict(kind, name_of(obj), why)
+            why = f"the {label} in the precondition ({wanted}) does not match the {label} in record ({found})"
+            raise not_deletable(kind, name_of(obj), f"{why}. The object might have been {perhaps}")
 
 
 def _marked(registry: Registry, kind: Kind, obj: Obj, deletion: Deletion) -> Obj:
@@ -118,6 +116,7 @@ def finish(registry: Registry, kind: Kind, obj: Obj, *, finalizer: str = "") -> 
     meta(done)["finalizers"] = [f for f in meta(done).get("finalizers") or [] if f != finalizer]
     if kind is NAMESPACE:
         at(done, "spec", default={}).pop("finalizers", None)
-    kept = registry.store.put(kind, done)
-    if is_finished(kept):
-        registry.store.remove(kind, kept)
+    if is_finished(done):
+        registry.store.remove(kind, obj)
+    else:
+        registry.store.put(kind, done)

@@ -80,32 +80,43 @@ REVIEWS: dict[tuple[str, str], dict[str, str]] = {
     ("authentication.k8s.io", "v1"): {"tokenreviews": "TokenReview"},
 }
 
-# Groups that a real API server serves: an unknown resource of theirs is "not implemented" and not "not found".
-REAL_GROUPS = frozenset(
-    {
-        "",
-        "admissionregistration.k8s.io",
-        "apiextensions.k8s.io",
-        "apiregistration.k8s.io",
-        "apps",
-        "authentication.k8s.io",
-        "authorization.k8s.io",
-        "autoscaling",
-        "batch",
-        "certificates.k8s.io",
-        "coordination.k8s.io",
-        "discovery.k8s.io",
-        "events.k8s.io",
-        "flowcontrol.apiserver.k8s.io",
-        "networking.k8s.io",
-        "node.k8s.io",
-        "policy",
-        "rbac.authorization.k8s.io",
-        "resource.k8s.io",
-        "scheduling.k8s.io",
-        "storage.k8s.io",
-    }
-)
+# What a real API server has besides: asked for, it is "not implemented" here and not "not found".
+NOT_SIMULATED: dict[str, tuple[str, ...]] = {
+    "": (
+        "bindings",
+        "componentstatuses",
+        "limitranges",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "podtemplates",
+        "replicationcontrollers",
+        "resourcequotas",
+        "serviceaccounts",
+    ),
+    "admissionregistration.k8s.io": (
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+    ),
+    "apiextensions.k8s.io": ("customresourcedefinitions",),
+    "apiregistration.k8s.io": ("apiservices",),
+    "apps": ("controllerrevisions",),
+    "authentication.k8s.io": ("selfsubjectreviews",),
+    "authorization.k8s.io": ("localsubjectaccessreviews", "selfsubjectrulesreviews"),
+    "batch": ("cronjobs", "jobs"),
+    "certificates.k8s.io": ("certificatesigningrequests",),
+    "coordination.k8s.io": ("leases",),
+    "events.k8s.io": ("events",),
+    "flowcontrol.apiserver.k8s.io": ("flowschemas", "prioritylevelconfigurations"),
+    "networking.k8s.io": ("ingressclasses", "ingresses", "ipaddresses", "networkpolicies", "servicecidrs"),
+    "node.k8s.io": ("runtimeclasses",),
+    "rbac.authorization.k8s.io": ("clusterrolebindings", "clusterroles", "rolebindings", "roles"),
+    "scheduling.k8s.io": ("priorityclasses",),
+    "storage.k8s.io": ("csidrivers", "csinodes", "storageclasses", "volumeattachments"),
+}
 
 _BY_PATH = {(k.group, k.version, k.plural): k for k in KINDS}
 _BY_NAME = {(k.api_version, k.name): k for k in KINDS}

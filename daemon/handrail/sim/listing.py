@@ -39,7 +39,8 @@ def listed(store: Store, target: Target, query: Mapping[str, str]) -> Obj:
     items, more = _page(store, items, query)
     if more:
         metadata["continue"] = _token(store.version, items[-1])
-        metadata["remainingItemCount"] = more
+        if not query.get("labelSelector") and not query.get("fieldSelector"):
+            metadata["remainingItemCount"] = more
     return body_of(target.kind, items, metadata)
 
 

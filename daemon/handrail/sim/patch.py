@@ -42,7 +42,7 @@ def _json(kind: Kind, obj: Obj, patch: Any) -> Obj:
     if not isinstance(patch, list):
         raise bad_request("json: cannot unmarshal object into Go value of type jsonpatch.Patch")
     try:
-        result = jsonpatch.apply_patch(obj, patch)
+        result = _applied(obj, patch)
     except (jsonpatch.InvalidJsonPatch, jsonpatch.JsonPatchConflict, jsonpatch.JsonPatchTestFailed) as error:
         raise unprocessable() from error
     except (jsonpointer.JsonPointerException, TypeError, KeyError, IndexError) as error:
@@ -50,6 +50,29 @@ def _json(kind: Kind, obj: Obj, patch: Any) -> Obj:
     if not isinstance(result, dict):
         raise unprocessable()
     return result
+
+
+def _applied(obj: Any, patch: list[Any]) -> Any:
+    """Apply these operations as the API server's library does, which is laxer than the standard: `replace` adds a
+    key that is missing, and a missing key tests equal to null."""
+    for operation in patch:
+        if isinstance(operation, dict) and _is_missing_key(obj, str(operation.get("path"))):
+            if operation.get("op") == "replace":
+                operation = operation | {"op": "add"}
+            elif operation.get("op") == "test" and operation.get("value", 0) is None:
+                continue
+        obj = jsonpatch.apply_patch(obj, [operation])
+    return obj
+
+
+def _is_missing_key(obj: Any, path: str) -> bool:
+    """Does this path name a key that its object, which is there, does not have?"""
+    parent, slash, key = path.rpartition("/")
+    try:
+        holder = jsonpointer.resolve_pointer(obj, parent)
+    except jsonpointer.JsonPointerException:
+        return False
+    return bool(slash) and isinstance(holder, dict) and jsonpointer.unescape(key) not in holder
 
 
 def _merge(kind: Kind, obj: Obj, patch: Any) -> Obj:
@@ -119,16 +142,27 @@ def _strategic_list(shape: Obj, target: list[Any], patch: list[Any]) -> list[Any
 
 
 def _paired(shape: Obj, key: str, target: list[Any], patch: list[Any]) -> list[Any]:
-    """Merge two lists of objects, paired by this key; new ones are put at the end."""
-    result = {item.get(key): item for item in target}
+    """Merge two lists of objects, paired by this key."""
+    order = [item.get(key) for item in target]
+    kept = {item.get(key): item for item in target}
+    changed: list[Any] = []
     for item in patch:
         if key not in item:
             raise bad_request(f"map: {item} does not contain declared merge key: {key}")
-        if item.get(_DIRECTIVE) == "delete":
-            result.pop(item[key], None)
-        else:
-            result[item[key]] = _strategic_object(shape, result.get(item[key]), item)
-    return list(result.values())
+        was = kept.pop(item[key], None)
+        if item.get(_DIRECTIVE) != "delete":
+            changed.append(_strategic_object(shape, was, item))
+    return _interleaved(order, key, list(kept.values()), changed)
+
+
+def _interleaved(order: list[Any], key: str, kept: list[Any], changed: list[Any]) -> list[Any]:
+    """What the patch names keeps the patch's order, the rest its own; a new element comes as early as it can."""
+    result = []
+    while kept and changed:
+        left, right = order.index(kept[0][key]), changed[0][key]
+        takes_right = right not in order or order.index(right) < left
+        result.append((changed if takes_right else kept).pop(0))
+    return result + kept + changed
 
 
 def _drop_scalars(result: Obj, patch: Obj) -> None:

@@ -5,7 +5,7 @@ It decides between 404 (no such path in Kubernetes either) and 501 (real, but no
 
 from dataclasses import dataclass
 
-from .kinds import REAL_GROUPS, REVIEWS, Kind, by_path
+from .kinds import KINDS, NOT_SIMULATED, REVIEWS, Kind, by_path
 from .status import no_such_path, no_such_resource, not_implemented
 
 _PARTS = {
@@ -61,9 +61,10 @@ def _within(group: str, version: str, rest: list[str]) -> Target | Review:
 
 
 def _unknown(group: str, version: str, plural: str) -> Exception:
-    if group not in REAL_GROUPS:
-        return no_such_path()
-    return not_implemented(f"{plural} of {group or 'core'}/{version}")
+    if plural in NOT_SIMULATED.get(group, ()):
+        return not_implemented(f"{plural} of {group or 'core'}/{version}")
+    real = group in NOT_SIMULATED or any(kind.group == group for kind in KINDS)
+    return no_such_resource() if real else no_such_path()
 
 
 def _check_part(kind: Kind, part: str) -> None:

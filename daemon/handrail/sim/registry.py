@@ -12,7 +12,7 @@ from .clock import Clock
 from .ids import Ids
 from .kinds import DEPLOYMENT, NAMESPACE, Kind
 from .objects import Obj, annotations_of, at, clone, is_terminating, meta, name_of, stamp, uid_of
-from .status import ApiError, already_exists, bad_request, conflict, forbidden, invalid, not_found, stale
+from .status import ApiError, already_exists, bad_request, forbidden, invalid, not_found, other_uid, stale
 from .store import Store
 
 # What a client may send and the server sets all the same.
@@ -85,14 +85,16 @@ class Registry:
         fields.record(after, how.manager, kind.api_version, how.part, self.now())
         if how.dry_run:
             return after
-        kept = self.store.put(kind, after)
-        return self.store.remove(kind, kept) if is_finished(kept) else kept
+        if is_finished(after):
+            self.store.remove(kind, before)
+            return after
+        return self.store.put(kind, after)
 
     def _born(self, kind: Kind, namespace: str, body: Obj, how: How) -> Obj:
         obj: Obj = {"apiVersion": kind.api_version, "kind": kind.name} | clone(body)
         given = meta(obj)
         if given.get("resourceVersion"):
-            raise bad_request("resourceVersion should not be set on objects to be created")
+            raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
         for key in (*_SERVERS_OWN, "resourceVersion"):
             given.pop(key, None)
         if not given.get("name") and given.get("generateName"):
@@ -117,7 +119,11 @@ class Registry:
         name = str(at(body, "metadata", "name", default=""))
         why = f"unable to create new content in namespace {namespace} because it is being terminated"
         error = forbidden(kind, name, f'{kind.qualified} "{name}" is forbidden: {why}')
-        cause = {"reason": "NamespaceTerminating", "message": f"namespace {namespace} is being terminated"}
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
         raise ApiError(403, error.reason, error.message, (error.details or {}) | {"causes": [cause]})
 
 
@@ -128,10 +134,12 @@ def is_finished(obj: Obj) -> bool:
 
 
 def _preconditions(kind: Kind, before: Obj, wanted: Obj, *, whole: bool) -> None:
-    uid = meta(wanted).get("uid")
+    name, uid = meta(wanted).get("name"), meta(wanted).get("uid")
+    if name != name_of(before):
+        message = f"the name of the object ({name}) does not match the name on the URL ({name_of(before)})"
+        raise bad_request(message)
     if whole and uid and uid != uid_of(before):
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {uid_of(before)}"
-        raise conflict(kind, name_of(before), why)
+        raise other_uid(kind, name_of(before), uid, uid_of(before))
     version = meta(wanted).get("resourceVersion")
     if version and version != meta(before)["resourceVersion"]:
         raise stale(kind, name_of(before))

@@ -1,8 +1,8 @@
 """The scale subresource: a workload seen as nothing but its number of replicas."""
 
 from .kinds import Kind
-from .objects import Obj, at, clone, meta, name_of, namespace_of
-from .status import Cause, conflict, invalid, stale, wrong
+from .objects import Obj, at, clone, meta, name_of
+from .status import Cause, invalid, other_uid, stale, wrong
 
 _COPIED = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
@@ -28,14 +28,13 @@ def applied(kind: Kind, workload: Obj, wanted: Obj) -> Obj:
     uid, version = meta(wanted).get("uid"), meta(wanted).get("resourceVersion")
     name = name_of(workload)
     if uid and uid != meta(workload)["uid"]:
-        found = meta(workload)["uid"]
-        raise conflict(kind, name, f"Precondition failed: UID in precondition: {uid}, UID in object meta: {found}")
+        raise other_uid(kind, name, uid, meta(workload)["uid"], part="scale")
     if version and version != meta(workload)["resourceVersion"]:
-        raise stale(kind, name)
+        raise stale(kind, name, part="scale")
     replicas = int(at(wanted, "spec", "replicas", default=0))
     if replicas < 0:
         causes: list[Cause] = [wrong("spec.replicas", replicas, "must be greater than or equal to 0")]
-        raise invalid(Kind("autoscaling", "v1", "Scale", "scales"), f"{namespace_of(workload)}/{name}", causes)
+        raise invalid(Kind("autoscaling", "v1", "Scale", "scales"), name, causes)
     after = clone(workload)
     after["spec"]["replicas"] = replicas
     return after

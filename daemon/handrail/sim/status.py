@@ -87,14 +87,29 @@ def already_exists(kind: Kind, name: str) -> ApiError:
     return ApiError(409, "AlreadyExists", f'{kind.qualified} "{name}" already exists', _names(kind, name))
 
 
-def conflict(kind: Kind, name: str, why: str) -> ApiError:
-    message = f'Operation cannot be fulfilled on {kind.qualified} "{name}": {why}'
-    return ApiError(409, "Conflict", message, _names(kind, name))
+def conflict(kind: Kind, name: str, why: str, part: str = "") -> ApiError:
+    """A write that lost: by its version, or (a replacement) by its UID."""
+    called = f"{kind.plural}/{part}" if part else kind.plural
+    qualified = f"{called}.{kind.group}" if kind.group else called
+    message = f'Operation cannot be fulfilled on {qualified} "{name}": {why}'
+    return ApiError(409, "Conflict", message, _names(kind, name) | {"kind": called})
 
 
-def stale(kind: Kind, name: str) -> ApiError:
+def stale(kind: Kind, name: str, part: str = "") -> ApiError:
     why = "the object has been modified; please apply your changes to the latest version and try again"
-    return conflict(kind, name, why)
+    return conflict(kind, name, why, part)
+
+
+def other_uid(kind: Kind, name: str, wanted: str, found: str, part: str = "") -> ApiError:
+    why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+    return conflict(kind, name, why, part)
+
+
+def not_deletable(kind: Kind, name: str, why: str) -> ApiError:
+    """A delete whose preconditions do not hold. It names the Kind where other conflicts name the resource."""
+    called = f"{kind.name}.{kind.group}" if kind.group else kind.name
+    message = f'Operation cannot be fulfilled on {called} "{name}": {why}'
+    return ApiError(409, "Conflict", message, _names(kind, name) | {"kind": kind.name})
 
 
 def invalid(kind: Kind, name: str, causes: list[Cause]) -> ApiError:
@@ -104,6 +119,12 @@ def invalid(kind: Kind, name: str, causes: list[Cause]) -> ApiError:
     shown = f"{kind.name}.{kind.group}" if kind.group else kind.name
     details = _names(kind, name) | {"kind": kind.name, "causes": [cause.body() for cause in causes]}
     return ApiError(422, "Invalid", f'{shown} "{name}" is invalid: {listed}', details)
+
+
+def bad_dry_run(options: str, value: str) -> ApiError:
+    """`dryRun` with another value than All; `options` is the kind of options that the verb takes."""
+    kind = Kind("meta.k8s.io", "v1", options, "")
+    return invalid(kind, "", [unsupported("dryRun", value, ("All",))])
 
 
 def bad_patch(why: str) -> ApiError:

@@ -72,12 +72,10 @@ class Store:
         self._record(Change(self.version, "MODIFIED" if before else "ADDED", kind, kept, before))
         return kept
 
-    def remove(self, kind: Kind, obj: Obj) -> Obj:
-        """Forget this object. What is returned bears the version of the removal."""
+    def remove(self, kind: Kind, obj: Obj) -> None:
+        """Forget this object. Who watches sees it once more, with the version of the removal."""
         before = self._objects[kind].pop((namespace_of(obj), name_of(obj)))
-        gone = self._next(before)
-        self._record(Change(self.version, "DELETED", kind, gone, before))
-        return gone
+        self._record(Change(self.version + 1, "DELETED", kind, self._next(before), before))
 
     def since(self, version: int) -> list[Change]:
         """The changes after that version, oldest first.

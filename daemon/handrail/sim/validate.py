@@ -32,6 +32,15 @@ _DNS_LABELS = (NAMESPACE, SERVICE)
 _NOT_NEGATIVE = "must be greater than or equal to 0"
 _IMMUTABLE = "field is immutable"
 _POD_MAY_CHANGE = ("activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations", "schedulingGates")
+_STATEFUL_SET_MAY_CHANGE = (
+    "replicas",
+    "ordinals",
+    "template",
+    "updateStrategy",
+    "revisionHistoryLimit",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+)
 
 
 def causes(kind: Kind, obj: Obj, before: Obj | None) -> list[Cause]:
@@ -67,9 +76,10 @@ def _labels(labels: Any, field: str) -> list[Cause]:
 
 
 def _same_identity(obj: Obj, before: Obj) -> list[Cause]:
+    """A changed UID is told twice, as the real one does."""
     return [
         wrong(f"metadata.{key}", meta(obj).get(key, ""), _IMMUTABLE)
-        for key in ("name", "namespace", "uid", "creationTimestamp")
+        for key in ("namespace", "uid", "uid", "creationTimestamp")
         if meta(obj).get(key) != meta(before).get(key)
     ]
 
@@ -120,6 +130,23 @@ def _container(container: Obj, field: str, seen: set[str]) -> list[Cause]:
     return found
 
 
+def _empty_selector(obj: Obj, before: Obj | None) -> list[Cause]:
+    selector = obj["spec"].get("selector")
+    if selector is None or selector.get("matchLabels") or selector.get("matchExpressions"):
+        return []
+    return [wrong("spec.selector", selector, "empty selector is invalid for deployment")]
+
+
+def _of_stateful_set(obj: Obj, before: Obj | None) -> list[Cause]:
+    def pinned(spec: Obj) -> Obj:
+        return {key: value for key, value in spec.items() if key not in _STATEFUL_SET_MAY_CHANGE}
+
+    if before is None or pinned(obj["spec"]) == pinned(before["spec"]):
+        return []
+    named = ", ".join(f"'{key}'" for key in _STATEFUL_SET_MAY_CHANGE)
+    return [forbidden_change("spec", f"updates to statefulset spec for fields other than {named} are forbidden")]
+
+
 def _counts(*fields: str) -> Callable[[Obj, Obj | None], list[Cause]]:
     def rule(obj: Obj, before: Obj | None) -> list[Cause]:
         values = ((field, at(obj, "spec", field, default=0)) for field in fields)
@@ -144,7 +171,7 @@ def _fixed(*fields: str) -> Callable[[Obj, Obj | None], list[Cause]]:
 def _strategy(obj: Obj, before: Obj | None) -> list[Cause]:
     strategy = obj["spec"]["strategy"]
     if strategy["type"] not in ("Recreate", "RollingUpdate"):
-        return [unsupported("spec.strategy.type", strategy["type"], ("Recreate", "RollingUpdate"))]
+        return [unsupported("spec.strategy", strategy["type"], ("Recreate", "RollingUpdate"))]
     rolling = strategy.get("rollingUpdate")
     if strategy["type"] == "Recreate" and rolling:
         detail = "may not be specified when strategy `type` is 'Recreate'"
@@ -208,13 +235,14 @@ _RULES: dict[Kind, tuple[_Rule, ...]] = {
     SERVICE: (_service,),
     DEPLOYMENT: (
         _counts("replicas", "minReadySeconds", "revisionHistoryLimit"),
+        _empty_selector,
         _template,
         _fixed("selector"),
         _strategy,
         _deadline,
     ),
     REPLICA_SET: (_counts("replicas", "minReadySeconds"), _template, _fixed("selector")),
-    STATEFUL_SET: (_counts("replicas", "minReadySeconds"), _template, _fixed("selector", "serviceName")),
+    STATEFUL_SET: (_counts("replicas", "minReadySeconds"), _template, _of_stateful_set),
     DAEMON_SET: (_counts("minReadySeconds"), _template, _fixed("selector")),
     BUDGET: (_budget,),
     AUTOSCALER: (_autoscaler,),

@@ -21,6 +21,7 @@ from ..objects import (
     meta,
     name_of,
     namespace_of,
+    owners_of,
     uid_of,
 )
 from ..registry import CONTROLLER_STATUS, Registry
@@ -58,9 +59,7 @@ def _sync(registry: Registry, deployment: Obj, now: datetime) -> datetime | None
         state = _numbered(state)
         _scale(state)
     else:
-        state = _numbered(_with_new(state))
-        _roll(state)
-        _clean_up(state)
+        _clean_up(_roll(state))
     return statuses.write(registry, _state(registry, _again(state), now))
 
 
@@ -79,16 +78,19 @@ def _state(registry: Registry, deployment: Obj, now: datetime) -> Rollout:
 
 
 def _with_new(state: Rollout) -> Rollout:
-    """Make the ReplicaSet of the present template, if there is none."""
+    """Make the ReplicaSet of the present template, if there is none, as large as it may be at once."""
     deployment = state.deployment
     if state.new is None:
-        new = state.registry.create(REPLICA_SET, namespace_of(deployment), revisions.born(deployment))
+        size = rollout.grown(state.limits, 0, sum(_size(rs) for rs in state.old))
+        body = revisions.born(deployment, size, _marks(state))
+        new = state.registry.create(REPLICA_SET, namespace_of(deployment), body)
+        _tell_size(state, new, 0, size)
         condition = conditions.created(deployment, new, conditions.NEW_CREATED, state.now)
         deployment = _with_condition(state.registry, deployment, condition)
     elif not at(deployment, "status", "conditions"):
         condition = conditions.created(deployment, state.new, conditions.FOUND, state.now)
         deployment = _with_condition(state.registry, deployment, condition)
-    return _state(state.registry, deployment, state.now)
+    return _numbered(_state(state.registry, deployment, state.now))
 
 
 def _with_condition(registry: Registry, deployment: Obj, condition: Obj) -> Obj:
@@ -130,30 +132,35 @@ def _in_numbers(replica_set: Obj) -> rollout.Revision:
     return rollout.Revision(_size(replica_set), int(at(replica_set, "status", "availableReplicas", default=0)))
 
 
-def _roll(state: Rollout) -> None:
+def _roll(state: Rollout) -> Rollout:
     """Move pods towards the new ReplicaSet, by the deployment's strategy."""
     if at(state.deployment, "spec", "strategy", "type") == "Recreate":
-        _recreate(state)
-        return
+        return _recreate(state)
+    state = _with_new(state)
     new = state.new
     assert new is not None
     size = rollout.grown(state.limits, _size(new), sum(_size(rs) for rs in state.all))
     if size != _size(new):
         _resize(state, new, size)
-        return
+        return state
     sizes = rollout.shrunk(state.limits, _in_numbers(new), [_in_numbers(rs) for rs in state.old])
     _resize_all(state, state.old, sizes)
+    return state
 
 
-def _recreate(state: Rollout) -> None:
-    assert state.new is not None
+def _recreate(state: Rollout) -> Rollout:
+    """First all old pods go, then the new ones come."""
     if any(_size(rs) for rs in state.old):
         _resize_all(state, state.old, [0] * len(state.old))
-        return
+        return state
     owners = {uid_of(rs) for rs in state.old}
     pods = state.registry.store.all(POD, namespace_of(state.deployment))
-    if not any(o["uid"] in owners for pod in pods for o in meta(pod).get("ownerReferences") or []):
-        _resize(state, state.new, state.limits.replicas)
+    if any(o["uid"] in owners for pod in pods for o in owners_of(pod)):
+        return state
+    state = _with_new(state)
+    assert state.new is not None
+    _resize(state, state.new, state.limits.replicas)
+    return state
 
 
 def _was_scaled(state: Rollout) -> bool:
@@ -189,16 +196,21 @@ def _resize(state: Rollout, replica_set: Obj, size: int) -> None:
     was = _size(replica_set)
     if was == size == 0:
         return
-    marks = {
-        revisions.DESIRED: str(state.limits.replicas),
-        revisions.MOST: str(state.limits.most),
-    }
 
     def edit(obj: Obj) -> None:
         obj["spec"]["replicas"] = size
-        meta(obj)["annotations"] = annotations_of(obj) | marks
+        meta(obj)["annotations"] = annotations_of(obj) | _marks(state)
 
     state.registry.change(REPLICA_SET, replica_set, edit)
+    _tell_size(state, replica_set, was, size)
+
+
+def _marks(state: Rollout) -> dict[str, str]:
+    """What a ReplicaSet remembers of its Deployment's size, to tell a change of size from a rollout."""
+    return {revisions.DESIRED: str(state.limits.replicas), revisions.MOST: str(state.limits.most)}
+
+
+def _tell_size(state: Rollout, replica_set: Obj, was: int, size: int) -> None:
     if was != size:
         direction = "up" if size > was else "down"
         text = f"Scaled {direction} replica set {name_of(replica_set)} from {was} to {size}"

@@ -4,32 +4,44 @@ It decides the numbers in a budget's status and nothing else; `evict` spends the
 """
 
 import math
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from ..kinds import BUDGET, POD, by_name
-from ..objects import Obj, at, condition_of, is_terminating, is_true, labels_of, meta, namespace_of, owners_of
+from ..objects import (
+    Obj,
+    at,
+    condition_of,
+    is_terminating,
+    is_true,
+    labels_of,
+    meta,
+    moment,
+    name_of,
+    namespace_of,
+    owners_of,
+)
 from ..registry import CONTROLLER_STATUS, Registry
 from ..selectors import matches
+from . import soonest
 from .conditions import condition
+
+_FORGETS_AFTER = timedelta(minutes=2)
 
 
 def step(registry: Registry, now: datetime) -> datetime | None:
     """Count anew for every budget."""
-    for budget in registry.store.all(BUDGET):
-        _sync(registry, budget, now)
-    return None
+    return soonest(*(_sync(registry, budget, now) for budget in registry.store.all(BUDGET)))
 
 
-def _sync(registry: Registry, budget: Obj, now: datetime) -> None:
+def _sync(registry: Registry, budget: Obj, now: datetime) -> datetime | None:
     pods = [
         pod
         for pod in registry.store.all(POD, namespace_of(budget))
         if matches(at(budget, "spec", "selector"), labels_of(pod))
     ]
     expected, desired = _wanted(registry, budget, pods)
-    names = {str(meta(pod)["name"]) for pod in pods if not is_terminating(pod)}
-    evicted = {n: t for n, t in at(budget, "status", "disruptedPods", default={}).items() if n in names}
+    evicted = _evicted(budget, pods, now)
     healthy = [
         pod for pod in pods if is_true(pod, "Ready") and not is_terminating(pod) and meta(pod)["name"] not in evicted
     ]
@@ -49,6 +61,14 @@ def _sync(registry: Registry, budget: Obj, now: datetime) -> None:
         obj["status"] = status
 
     registry.change(BUDGET, budget, edit, CONTROLLER_STATUS)
+    return soonest(*(moment(time) + _FORGETS_AFTER for time in evicted.values()))
+
+
+def _evicted(budget: Obj, pods: list[Obj], now: datetime) -> dict[str, str]:
+    """Pods that were evicted and have not begun to go: they count as gone until the eviction is forgotten."""
+    names = {name_of(pod) for pod in pods if not is_terminating(pod)}
+    noted = at(budget, "status", "disruptedPods", default={})
+    return {n: time for n, time in noted.items() if n in names and moment(time) + _FORGETS_AFTER > now}
 
 
 def _allowed(budget: Obj, allowed: int, now: datetime) -> Obj:

@@ -106,7 +106,10 @@ def _write_status(registry: Registry, replica_set: Obj, now: datetime) -> dateti
         "availableReplicas": sum(1 for time in due if time <= now),
     }
     status = {key: count for key, count in counts.items() if count or key == "replicas"}
-    status["observedGeneration"] = meta(replica_set)["generation"]
+    status |= {
+        "terminatingReplicas": sum(1 for pod in pods if is_terminating(pod)),
+        "observedGeneration": meta(replica_set)["generation"],
+    }
 
     def edit(obj: Obj) -> None:
         obj["status"] = status

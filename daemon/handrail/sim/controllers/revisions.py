@@ -64,8 +64,8 @@ def annotated(deployment: Obj, replica_set: Obj, revision: int) -> dict[str, str
     return found
 
 
-def born(deployment: Obj) -> Obj:
-    """A ReplicaSet for the Deployment's present template, without pods yet."""
+def born(deployment: Obj, size: int, marks: dict[str, str]) -> Obj:
+    """A ReplicaSet of this size for the Deployment's present template; `marks` are annotations."""
     spec = deployment["spec"]
     template = clone(spec["template"])
     label = template_hash(spec["template"])
@@ -75,8 +75,9 @@ def born(deployment: Obj) -> Obj:
     metadata = owned_metadata(deployment) | {
         "name": f"{name_of(deployment)}-{label}",
         "labels": dict(template["metadata"]["labels"]),
+        "annotations": marks,
     }
-    body = {"replicas": 0, "selector": selector, "template": template}
+    body = {"replicas": size, "selector": selector, "template": template}
     if spec.get("minReadySeconds"):
         body["minReadySeconds"] = spec["minReadySeconds"]
     return {"metadata": metadata, "spec": body}

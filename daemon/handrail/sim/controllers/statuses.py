@@ -46,4 +46,8 @@ def _sums(state: "Rollout") -> Obj:
         "availableReplicas": total("availableReplicas"),
         "unavailableReplicas": max(wanted - total("availableReplicas"), 0),
     }
-    return {"observedGeneration": meta(state.deployment)["generation"]} | {k: v for k, v in counts.items() if v}
+    return {
+        "observedGeneration": meta(state.deployment)["generation"],
+        "terminatingReplicas": total("terminatingReplicas"),
+        **{key: count for key, count in counts.items() if count},
+    }
