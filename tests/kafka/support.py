@@ -1,0 +1,133 @@
+"""What the tests of the intake share: topics of their own, a store that remembers, an intake that must end clean."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+from handrail.adapters.kafka import KafkaIntake
+from handrail.model.config import KafkaConfig, KafkaSecurity, TopicConfig
+from handrail.model.record import Record, Undecoded
+
+PATIENCE = 40.0
+
+
+class Taker:
+    """A store: remembers what it took. `before` runs first and may raise; `letters` says what can't be decoded."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.calls: list[list[Record]] = []
+        self.before: Callable[[Sequence[Record]], None] = lambda records: None
+        self.letters: Callable[[Sequence[Record]], list[tuple[Record, Undecoded]]] = lambda records: []
+
+    async def __call__(self, records: Sequence[Record]) -> Sequence[tuple[Record, Undecoded]]:
+        self.calls.append(list(records))
+        self.before(records)
+        self.records += records
+        return self.letters(records)
+
+    @property
+    def values(self) -> list[bytes | None]:
+        return [record.value for record in self.records]
+
+
+def fresh(name: str) -> str:
+    return f"{name}-{uuid.uuid4().hex[:10]}"
+
+
+def config(bootstrap: str, *topics: str, **more: Any) -> KafkaConfig:
+    return KafkaConfig(
+        bootstrap=(bootstrap,),
+        topics=tuple(TopicConfig(name=topic) for topic in topics),
+        group=more.pop("group", None) or fresh("group"),
+        dead_letter_topic=more.pop("dead_letters", None) or f"{topics[0]}.dead",
+        security=more.pop("security", KafkaSecurity()),
+        **more,
+    )
+
+
+async def make_topics(bootstrap: str, *names: str, partitions: int = 1, **settings: str) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        await admin.create_topics([NewTopic(name, partitions, 1, topic_configs=settings) for name in names])
+    finally:
+        await admin.close()
+
+
+async def make_intake_topics(bootstrap: str, *names: str, partitions: int = 1) -> None:
+    """The topics and the dead-letter topic that `config` names."""
+    await make_topics(bootstrap, *names, partitions=partitions)
+    await make_topics(bootstrap, f"{names[0]}.dead")
+
+
+async def send(bootstrap: str, topic: str, values: Iterable[bytes | None], **more: Any) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all")
+    await producer.start()
+    try:
+        for value in values:
+            await producer.send_and_wait(topic, value, **{"key": b"k" if value is None else None, **more})
+    finally:
+        await producer.stop()
+
+
+async def committed(bootstrap: str, group: str, topic: str, partition: int = 0) -> int | None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        offsets = await admin.list_consumer_group_offsets(group)
+    finally:
+        await admin.close()
+    found = offsets.get(TopicPartition(topic, partition))
+    return None if found is None or found.offset < 0 else int(found.offset)
+
+
+async def read_all(bootstrap: str, topic: str, count: int) -> list[Any]:
+    """`count` records of a topic from its beginning, without a group."""
+    consumer = AIOKafkaConsumer(topic, bootstrap_servers=bootstrap, auto_offset_reset="earliest")
+    await consumer.start()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return [await consumer.getone() for _ in range(count)]
+    finally:
+        await consumer.stop()
+
+
+async def until(condition: Callable[[], Any], what: str = "it", patience: float = PATIENCE) -> None:
+    """Polls until it holds; the last resort against waiting for ever is `patience`, in seconds."""
+    deadline = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < deadline, f"{what}: not so within {patience:.0f} s"
+        await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def running(*intakes: KafkaIntake) -> AsyncIterator[list[asyncio.Task[None]]]:
+    """Runs them; afterwards nothing of theirs may be left: no task, no complaint of the event loop."""
+    complaints: list[dict[str, Any]] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: complaints.append(context))
+    before = asyncio.all_tasks()
+    tasks = [asyncio.create_task(intake.run()) for intake in intakes]
+    try:
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        loop.set_exception_handler(None)
+        left = [task for task in asyncio.all_tasks() - before if not task.done()]
+        assert not left, f"tasks are left: {left}"
+        assert not complaints, f"the event loop complains: {complaints}"
+
+
+def intake(settings: KafkaConfig, taker: Taker) -> KafkaIntake:
+    return KafkaIntake(settings, taker, time.monotonic)
