@@ -57,7 +57,8 @@ class Folds:
 class Tx:
     """One transaction. `now` is its time for all that it writes; `fresh` are its folds, kept when it has committed.
 
-    `grown` are the streams of the journal that it appends to; news for the loops only when there are any.
+    `ends` are the last seq and hash of streams that it has locked, `grown` the streams that it appends to: only then
+    there is news for the loops.
     """
 
     conn: AsyncConnection
@@ -66,6 +67,7 @@ class Tx:
     now: datetime
     folds: Folds
     fresh: dict[str, Incident] = field(default_factory=dict)
+    ends: dict[str, tuple[int, str]] = field(default_factory=dict)
     grown: set[str] = field(default_factory=set)
 
     def known(self, id_: str) -> Incident | None:
@@ -145,7 +147,10 @@ class Database:
             task.exception()
 
     def _tx(self, conn: AsyncConnection) -> Tx:
-        return Tx(conn=conn, cluster=self._cluster, epoch=self.epoch, now=self._clock(), folds=self._folds)
+        now = self._clock()
+        if now.tzinfo is None:
+            raise Bug("the store needs a clock that gives aware times")
+        return Tx(conn=conn, cluster=self._cluster, epoch=self.epoch, now=now, folds=self._folds)
 
     def _keep(self, tx: Tx) -> None:
         for incident in tx.fresh.values():

@@ -143,12 +143,16 @@ async def load(tx: Tx, id_: str) -> Incident | None:
 
 async def lock(tx: Tx, id_: str) -> Incident:
     """The newest fold, which nobody else can move before this transaction ends."""
-    row = (await tx.conn.execute(select(incidents.c.head).where(incidents.c.id == id_).with_for_update())).one_or_none()
-    incident = await load(tx, id_)
-    if row is None or incident is None:
+    last = (journal.c.incident == incidents.c.id) & (journal.c.seq == incidents.c.head)
+    end = select(incidents.c.head, journal.c.hash).select_from(incidents.outerjoin(journal, last))
+    row = (await tx.conn.execute(end.where(incidents.c.id == id_).with_for_update(of=incidents))).one_or_none()
+    if row is None:
         raise Bug(f"there is no incident {id_}")
-    if row.head != incident.seq:
-        raise Bug(f"the journal of {id_} ends at {incident.seq} and should end at {row.head}: run `handrail audit`")
+    known = tx.known(id_)
+    incident = known if known is not None and known.seq == row.head else await load(tx, id_)
+    if incident is None or row.hash is None or incident.seq != row.head:
+        raise Bug(f"the journal of {id_} does not end at {row.head}, where it should: run `handrail audit verify`")
+    tx.ends[id_] = (row.head, row.hash)
     return incident
 
 
@@ -165,14 +169,14 @@ async def extend(tx: Tx, incident: Incident, events: Sequence[Event], actor: str
     that its state does not allow; IntegrityError where another open incident holds the target."""
     if not events:
         return incident
-    head = await head_of(tx, incident.id)
-    rows = rows_after(tx, incident.id, head, [said_event(event) for event in events], actor)
+    rows = rows_after(tx, incident.id, Head(*tx.ends[incident.id]), [said_event(event) for event in events], actor)
     for row in rows:
         entry = Entry.model_validate({**_of_entry(row), "event": read(json.loads(row["data"]))})
         incident = apply(incident, entry, cluster=tx.cluster)
     await write_rows(tx, rows)
     await _project(tx, incident)
     tx.fresh[incident.id] = incident
+    tx.ends[incident.id] = (rows[-1]["seq"], rows[-1]["hash"])
     return incident
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from handrail.model.incident import State
 from handrail.model.value import Value
 
 
 class IncidentRow(Value):
-    """One line of a list, from the projection. `title` is the alert's name, `target` "" while nobody knows it."""
+    """One line of a list, from the projection. `title` is the alert's name, `target` "" while nobody knows it.
+
+    `state` is a word: one that a newer build wrote must not hide the whole list.
+    """
 
     id: str
     cluster: str
-    state: State
+    state: str
     title: str
     target: str
     opened_at: datetime
