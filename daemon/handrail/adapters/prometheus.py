@@ -13,7 +13,7 @@ import aiohttp
 from handrail.adapters.settings import Secret
 from handrail.core.redact import redact
 from handrail.model.config import PrometheusConfig
-from handrail.model.errors import Permanent, Transient
+from handrail.model.errors import BadConfig, Permanent, Transient
 
 MOST_BYTES = 1024 * 1024
 MOST_SERIES = 20
@@ -28,9 +28,14 @@ class Series:
 
 
 class Prometheus:
-    """`token` gives the bearer token as it is now; by default the one that the configuration names."""
+    """`token` gives the bearer token as it is now; by default the one that the configuration names.
+
+    Raises BadConfig for a URL that is none.
+    """
 
     def __init__(self, config: PrometheusConfig, token: Callable[[], str] | None = None) -> None:
+        if not config.url.startswith(("http://", "https://")):
+            raise BadConfig("prometheus.url: must begin with http:// or https://")
         self._url = config.url.rstrip("/") + "/api/v1/query_range"
         self._timeout = aiohttp.ClientTimeout(total=config.seconds)
         self._token = token or (Secret(config.token, "prometheus.token") if config.token else None)
