@@ -54,11 +54,11 @@ def config(bootstrap: str, *topics: str, **more: Any) -> KafkaConfig:
     )
 
 
-async def make_topics(bootstrap: str, *names: str, partitions: int = 1, **settings: str) -> None:
+async def make_topics(bootstrap: str, *names: str, partitions: int = 1, settings: dict[str, str] | None = None) -> None:
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()
     try:
-        await admin.create_topics([NewTopic(name, partitions, 1, topic_configs=settings) for name in names])
+        await admin.create_topics([NewTopic(name, partitions, 1, topic_configs=settings or {}) for name in names])
     finally:
         await admin.close()
 

@@ -49,7 +49,7 @@ async def test_a_time_beyond_every_calendar_does_not_stop_the_intake(kafka_serve
     topic, taker = fresh("alerts"), Taker()
     await make_topics(kafka_server.bootstrap, f"{topic}.dead")
     any_time = {"message.timestamp.after.max.ms": str(2**63 - 1)}  # what brokers before 4.0 do by default
-    await make_topics(kafka_server.bootstrap, topic, **any_time)
+    await make_topics(kafka_server.bootstrap, topic, settings=any_time)
     await send(kafka_server.bootstrap, topic, [b"late"], timestamp_ms=2**62)
     async with running(intake(config(kafka_server.bootstrap, topic), taker)):
         await until(lambda: taker.records)
@@ -115,15 +115,16 @@ async def test_a_rebalance_during_the_wait_loses_nothing(kafka_server: KafkaServ
     a, b = intake(settings, first), intake(settings, second)
     for partition in range(4):
         await send(kafka_server.bootstrap, topic, [b"%d-%d" % (partition, n) for n in range(5)], partition=partition)
-    async with running(a):
+    everything = {b"%d-%d" % (p, n) for p in range(4) for n in range(5)} | {b"%d-late" % p for p in range(4)}
+    async with running(a) as tasks:
         await until(lambda: a.pulse.paused)
-        async with running(b):
-            await until(lambda: b.pulse.paused, "the second member has its share")
-            for partition in range(4):
-                await send(kafka_server.bootstrap, topic, [b"%d-late" % partition], partition=partition)
-            away = False
-            everything = {b"%d-%d" % (p, n) for p in range(4) for n in range(5)} | {b"%d-late" % p for p in range(4)}
-            await until(lambda: set(first.values) | set(second.values) == everything)
+        tasks.append(asyncio.create_task(b.run()))
+        await until(lambda: b.pulse.paused, "the second member has its share")
+        for partition in range(4):
+            await send(kafka_server.bootstrap, topic, [b"%d-late" % partition], partition=partition)
+        away = False
+        await until(lambda: set(first.values) | set(second.values) == everything)
+        tasks[1].cancel()
         await until(lambda: sum(a.pulse.lag.values()) == 0 and len(a.pulse.lag) == 4, "the first has all of it again")
 
 
@@ -133,16 +134,16 @@ async def test_two_members_take_each_record_at_least_once_across_a_rebalance(kaf
     settings = config(kafka_server.bootstrap, topic)
     sent = [b"%d" % n for n in range(300)]
     a, b = intake(settings, first), intake(settings, second)
-    async with running(a):
-        await until(lambda: a.pulse.lag or a.pulse.last_poll)
+    async with running(a) as tasks:
+        await until(lambda: a.pulse.last_poll)
         sending = asyncio.create_task(send(kafka_server.bootstrap, topic, sent[:200]))
         await until(lambda: first.records)
-        async with running(b):
-            await sending
-            await until(lambda: len(a.pulse.lag) == 2 and len(b.pulse.lag) == 2, "two partitions each")
-            await send(kafka_server.bootstrap, topic, sent[200:])
-            await until(lambda: set(first.values) | set(second.values) == set(sent))
-            assert second.records
+        tasks.append(asyncio.create_task(b.run()))
+        await sending
+        await until(lambda: len(a.pulse.lag) == 2 and len(b.pulse.lag) == 2, "two partitions each")
+        await send(kafka_server.bootstrap, topic, sent[200:])
+        await until(lambda: set(first.values) | set(second.values) == set(sent))
+        assert second.records
 
 
 async def test_a_dead_letter_keeps_the_bytes_says_why_and_goes_before_the_commit(kafka_server: KafkaServer) -> None:

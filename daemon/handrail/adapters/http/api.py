@@ -6,14 +6,20 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
+import structlog
 from aiohttp import web
 
 from handrail.adapters.http.who import Who
 from handrail.model.approval import Person
-from handrail.model.errors import Transient
+from handrail.model.errors import HandrailError, Transient
 from handrail.model.value import Value
 
+log = structlog.get_logger("http")
+
 VERBS = ("approve", "reject", "take", "give-back")
+ID = r"{id:[A-Za-z0-9][A-Za-z0-9._-]{0,99}}"
+MOST_ROWS = 1000
+MOST_WHY = 500
 
 
 class Reply(Value):
@@ -43,37 +49,49 @@ class Desk(Protocol):
 
 
 Handler = Callable[[web.Request, Person], Awaitable[web.StreamResponse]]
+Plain = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def routes(desk: Desk, who: Who) -> list[web.RouteDef]:
     """All under /api/v1. A caller that nobody vouches for gets 401 and learns nothing."""
     api = _Api(desk)
 
-    def known(handler: Handler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    def known(handler: Handler) -> Plain:
         async def wrapped(request: web.Request) -> web.StreamResponse:
             try:
                 person = await who(request)
-            except Transient as away:
-                return _error(503, f"can't find out who you are: {away}")
+            except HandrailError as unknown:
+                return _error(503, f"can't find out who you are: {unknown}")
             if person is None:
                 return _error(401, "send a Kubernetes token as bearer (`kubectl create token …`), or use the socket")
-            try:
-                return await handler(request, person)
-            except Transient as away:
-                return _error(503, str(away))
+            return await handler(request, person)
 
         return wrapped
 
     return [
         web.get("/api/v1/incidents", known(api.incidents)),
-        web.get("/api/v1/incidents/{id}", known(api.show)),
-        web.get("/api/v1/incidents/{id}/report", known(api.report)),
-        web.post("/api/v1/incidents/{id}/{verb}", known(api.decide)),
+        web.get(f"/api/v1/incidents/{ID}", known(api.show)),
+        web.get(f"/api/v1/incidents/{ID}/report", known(api.report)),
+        web.post(f"/api/v1/incidents/{ID}/{{verb}}", known(api.decide)),
         web.post("/api/v1/stop", known(api.stop)),
         web.post("/api/v1/start", known(api.start)),
         web.get("/api/v1/status", known(api.status)),
         web.get("/api/v1/audit", known(api.audit)),
     ]
+
+
+@web.middleware
+async def in_json(request: web.Request, handler: Plain) -> web.StreamResponse:
+    """Every error is the same JSON, the server's own (404, 405, 413) too."""
+    try:
+        return await handler(request)
+    except web.HTTPException as wrong:
+        return _error(wrong.status, f"{request.method} {request.path[:200]}: {wrong.reason}")
+    except Transient as away:
+        return _error(503, str(away))
+    except HandrailError as broken:
+        log.error("a request failed", path=request.path[:200], why=str(broken))
+        return _error(500, f"{type(broken).__name__}: {broken}")
 
 
 class _Api:
@@ -82,8 +100,8 @@ class _Api:
 
     async def incidents(self, request: web.Request, _person: Person) -> web.Response:
         limit = request.query.get("limit", "50")
-        if not limit.isdigit() or not 1 <= int(limit) <= 1000:
-            return _error(400, "limit: a whole number from 1 to 1000")
+        if not (limit.isascii() and limit.isdecimal() and len(limit) <= 4 and 1 <= int(limit) <= MOST_ROWS):
+            return _error(400, f"limit: a whole number from 1 to {MOST_ROWS}")
         return web.json_response({"incidents": await self._desk.incidents(int(limit))})
 
     async def show(self, request: web.Request, _person: Person) -> web.Response:
@@ -92,18 +110,19 @@ class _Api:
 
     async def report(self, request: web.Request, _person: Person) -> web.Response:
         text = await self._desk.report(request.match_info["id"])
-        return web.Response(text=text) if text is not None else _no_such(request)
+        if text is None:
+            return _no_such(request)
+        return web.Response(body=text.encode(errors="replace"), content_type="text/plain", charset="utf-8")
 
     async def decide(self, request: web.Request, person: Person) -> web.Response:
         verb = request.match_info["verb"]
         if verb not in VERBS:
-            return _error(404, f"no such verb: {verb}; known: {', '.join(VERBS)}")
+            return _error(404, f"no such verb: {verb[:50]}; known: {', '.join(VERBS)}")
         body = await _body(request)
-        if body is None:
-            return _error(400, "the body must be a JSON object")
         asked = body.get("request")
-        reply = await self._desk.decide(request.match_info["id"], verb, person, asked if asked else None)
-        return _reply(reply)
+        if not (asked is None or isinstance(asked, str)):
+            return _error(400, "request: the id of what was asked, as text")
+        return _reply(await self._desk.decide(request.match_info["id"], verb, person, asked or None))
 
     async def stop(self, request: web.Request, person: Person) -> web.Response:
         return await self._switch(request, person, stop=True)
@@ -112,10 +131,10 @@ class _Api:
         return await self._switch(request, person, stop=False)
 
     async def _switch(self, request: web.Request, person: Person, *, stop: bool) -> web.Response:
-        body = await _body(request)
-        if body is None:
-            return _error(400, "the body must be a JSON object")
-        return _reply(await self._desk.switch(stop, person, str(body.get("why", ""))[:500]))
+        why = (await _body(request)).get("why", "")
+        if not isinstance(why, str):
+            return _error(400, "why: a text")
+        return _reply(await self._desk.switch(stop, person, why[:MOST_WHY]))
 
     async def status(self, _request: web.Request, _person: Person) -> web.Response:
         return web.json_response(await self._desk.status())
@@ -124,12 +143,16 @@ class _Api:
         return web.json_response(await self._desk.audit())
 
 
-async def _body(request: web.Request) -> dict[str, Any] | None:
+async def _body(request: web.Request) -> dict[str, Any]:
+    """{} where there is none. Raises HTTPBadRequest, HTTPRequestEntityTooLarge."""
+    raw = await request.read()
     try:
-        data = json.loads(await request.read() or b"{}")
-    except ValueError:
-        return None
-    return data if isinstance(data, dict) else None
+        data = json.loads(raw) if raw.strip() else {}
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        raise web.HTTPBadRequest(reason="the body must be a JSON object")
+    return data
 
 
 def _reply(reply: Reply) -> web.Response:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import socket
+import stat
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
-from handrail.adapters.http.api import Desk, routes
+from handrail.adapters.http.api import Desk, in_json, routes
 from handrail.adapters.http.who import Who
 from handrail.model.config import HttpConfig
 from handrail.model.errors import BadConfig
@@ -17,44 +19,76 @@ from handrail.model.errors import BadConfig
 Ready = Callable[[], Awaitable[dict[str, Any]]]
 Metrics = Callable[[], Awaitable[bytes]]
 
+MOST_BODY = 64 * 1024
+
 
 class HttpServer:
     """`ready` answers {"ready": bool, …details}; `metrics` the Prometheus text format."""
 
     def __init__(self, config: HttpConfig, desk: Desk, who: Who, ready: Ready, metrics: Metrics) -> None:
         self._config = config
-        app = web.Application(client_max_size=64 * 1024)
+        self._socket: Path | None = None
+        app = web.Application(client_max_size=MOST_BODY, middlewares=[in_json])
         app.add_routes([*routes(desk, who), *_probes(ready, metrics)])
         self._runner = web.AppRunner(app, handle_signals=False, access_log=None, shutdown_timeout=2.0)
 
     async def start(self) -> str:
-        """Returns the address it listens on (a port 0 in the configuration takes a free one)."""
+        """Returns the address it listens on (a port 0 in the configuration takes a free one). Raises BadConfig."""
+        host, port = listen_address(self._config.listen)
         await self._runner.setup()
-        host, _, port = self._config.listen.rpartition(":")
-        if not port.isdigit():
-            raise BadConfig(f"http.listen: {self._config.listen!r} is not HOST:PORT")
         try:
-            await web.TCPSite(self._runner, host or "127.0.0.1", int(port)).start()
+            await web.TCPSite(self._runner, host, port).start()
             if self._config.socket:
                 await self._listen_locally(Path(self._config.socket))
-        except OSError as taken:
-            raise BadConfig(f"http: can't listen: {taken}; choose another `listen` or `socket`") from taken
+        except (OSError, BadConfig) as wrong:
+            await self.stop()
+            if isinstance(wrong, BadConfig):
+                raise
+            raise BadConfig(f"http: can't listen: {wrong}; choose another `listen` or `socket`") from wrong
         bound = self._runner.addresses[0]
-        return f"http://{bound[0]}:{bound[1]}"
+        return f"http://[{bound[0]}]:{bound[1]}" if ":" in bound[0] else f"http://{bound[0]}:{bound[1]}"
 
     async def _listen_locally(self, path: Path) -> None:
         """Only the owner may connect: file mode 0600 from the first moment on (umask), peer credentials besides."""
-        path.unlink(missing_ok=True)
+        _make_room(path)
         before = os.umask(0o177)
         try:
             await web.UnixSite(self._runner, str(path)).start()
         finally:
             os.umask(before)
+        self._socket = path
 
     async def stop(self) -> None:
         await self._runner.cleanup()
-        if self._config.socket:
-            Path(self._config.socket).unlink(missing_ok=True)
+        if self._socket is not None:
+            self._socket.unlink(missing_ok=True)
+            self._socket = None
+
+
+def listen_address(listen: str) -> tuple[str, int]:
+    """HOST:PORT or [IPv6]:PORT. A host is required: an empty one means everywhere to some and here to others."""
+    host, _, port = listen.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) <= 65535):
+        raise BadConfig(f"http.listen: {listen!r} is not HOST:PORT")
+    if not host:
+        raise BadConfig(f"http.listen: {listen!r} names no host; 0.0.0.0 for every address, 127.0.0.1 for this machine")
+    return host, int(port)
+
+
+def _make_room(path: Path) -> None:
+    """A socket that a killed daemon left behind is removed; one that still answers, or a file, never is."""
+    try:
+        kind = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(kind):
+        raise BadConfig(f"http.socket: {path} is there and is no socket; name another path")
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(1.0)
+        if probe.connect_ex(str(path)) == 0:
+            raise BadConfig(f"http.socket: another process answers at {path}; is a daemon running already?")
+    path.unlink(missing_ok=True)
 
 
 def _probes(ready: Ready, metrics: Metrics) -> list[web.RouteDef]:

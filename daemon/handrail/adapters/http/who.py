@@ -5,8 +5,9 @@ Never trusts a header that names a user. No token, a bad one, or an API server t
 
 from __future__ import annotations
 
-import getpass
+import asyncio
 import os
+import pwd
 import socket
 import struct
 from typing import Protocol
@@ -14,6 +15,10 @@ from typing import Protocol
 from aiohttp import web
 
 from handrail.model.approval import Person
+
+AT_ONCE = 4
+"""Reviews at the same time: whoever floods us with bad tokens must not flood the API server through us."""
+CREDENTIALS = struct.Struct("3i")
 
 
 class TokenReview(Protocol):
@@ -25,15 +30,19 @@ class TokenReview(Protocol):
 class Who:
     def __init__(self, reviews: TokenReview) -> None:
         self._reviews = reviews
+        self._places = asyncio.Semaphore(AT_ONCE)
 
     async def __call__(self, request: web.Request) -> Person | None:
+        """Raises what the review raises: not knowing is not the same as nobody."""
         local = _local(request)
         if local is not None:
             return local
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token or not token.isascii():
             return None
-        return await self._reviews.token_review(token.strip())
+        async with self._places:
+            return await self._reviews.token_review(token)
 
 
 def _local(request: web.Request) -> Person | None:
@@ -41,6 +50,14 @@ def _local(request: web.Request) -> Person | None:
     connection = request.transport.get_extra_info("socket") if request.transport else None
     if connection is None or connection.family != socket.AF_UNIX or not hasattr(socket, "SO_PEERCRED"):
         return None
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    _pid, uid, _gid = struct.unpack("3i", credentials)
-    return Person(via="local", name=getpass.getuser()) if uid == os.getuid() else None
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+    _pid, uid, _gid = CREDENTIALS.unpack(credentials)
+    return Person(via="local", name=_name(uid)) if uid == os.getuid() else None
+
+
+def _name(uid: int) -> str:
+    """A container's user often has no name."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid-{uid}"

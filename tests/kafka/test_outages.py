@@ -1,0 +1,167 @@
+"""Brokers that stop, stall or hold what can't be read: the intake survives, says so, and loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.record.util import calc_crc32c
+
+from handrail.adapters.kafka import session, signs
+from tests.kafka.support import (
+    Taker,
+    config,
+    fresh,
+    intake,
+    make_intake_topics,
+    running,
+    send,
+    until,
+)
+from tests.servers.fixtures import running as serving
+from tests.servers.kafka import KafkaServer
+from tests.servers.process import free_port
+
+pytestmark = pytest.mark.server
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[KafkaServer]:
+    """A broker that these tests may stop and start."""
+    with serving(lambda: KafkaServer().start()) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes half a minute in production takes seconds here."""
+    monkeypatch.setattr(signs, "ASK_SECONDS", 1.0)
+    monkeypatch.setattr(signs, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(session, "ASIDE_SECONDS", 1.0)
+
+
+async def test_after_a_stop_and_a_start_of_the_broker_nothing_is_lost_or_skipped(own_server: KafkaServer) -> None:
+    topic, taker = fresh("alerts"), Taker()
+    await make_intake_topics(own_server.bootstrap, topic, partitions=2)
+    one = intake(config(own_server.bootstrap, topic), taker)
+    before, after = [b"before-%d" % n for n in range(20)], [b"after-%d" % n for n in range(20)]
+    async with running(one):
+        await send(own_server.bootstrap, topic, before)
+        await until(lambda: set(taker.values) == set(before))
+        await asyncio.to_thread(own_server.stop)
+        try:
+            await until(lambda: one.pulse.last_error, "the silence is said")
+        finally:
+            await asyncio.to_thread(own_server.start)
+        await send(own_server.bootstrap, topic, after)
+        await until(lambda: set(taker.values) == set(before) | set(after))
+        await until(lambda: not one.pulse.last_error)
+
+
+async def test_a_broker_that_is_away_at_the_start_is_waited_for(own_server: KafkaServer) -> None:
+    topic, taker = fresh("alerts"), Taker()
+    await make_intake_topics(own_server.bootstrap, topic)
+    await send(own_server.bootstrap, topic, [b"one"])
+    one = intake(config(own_server.bootstrap, topic), taker)
+    await asyncio.to_thread(own_server.stop)
+    try:
+        async with running(one):
+            await until(lambda: one.pulse.last_error)
+            assert one.pulse.last_poll is None
+            await asyncio.to_thread(own_server.start)
+            await until(lambda: taker.values == [b"one"])
+    finally:
+        await asyncio.to_thread(own_server.start)
+
+
+async def test_a_cancelled_intake_ends_within_three_seconds_with_the_broker_down(own_server: KafkaServer) -> None:
+    """`running` checks that neither a task nor a complaint of the event loop is left."""
+    topic, taker = fresh("alerts"), Taker()
+    await make_intake_topics(own_server.bootstrap, topic)
+    one = intake(config(own_server.bootstrap, topic), taker)
+    try:
+        async with running(one) as tasks:
+            await until(lambda: one.pulse.last_poll)
+            await asyncio.to_thread(own_server.stop)
+            await until(lambda: one.pulse.last_error)
+            tasks[0].cancel()
+            async with asyncio.timeout(3.0):
+                await asyncio.wait(tasks)
+            assert tasks[0].cancelled()
+    finally:
+        await asyncio.to_thread(own_server.start)
+
+
+async def test_a_cancelled_intake_ends_within_three_seconds_while_a_broker_never_answers() -> None:
+    """Somebody accepts the connection and says nothing: as behind a broken load balancer."""
+    port = free_port()
+    silent = await asyncio.start_server(lambda reader, writer: asyncio.sleep(3600), "127.0.0.1", port)
+    one = intake(config(f"127.0.0.1:{port}", fresh("alerts")), Taker())
+    async with silent, running(one) as tasks:
+        await asyncio.sleep(0.5)
+        tasks[0].cancel()
+        async with asyncio.timeout(3.0):
+            await asyncio.wait(tasks)
+        assert tasks[0].cancelled()
+        silent.close_clients() if hasattr(silent, "close_clients") else None
+
+
+async def test_a_session_in_which_nothing_answers_any_more_is_given_up(
+    own_server: KafkaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new one reads addresses and secrets anew; aiokafka alone would ask the old ones for ever."""
+    monkeypatch.setattr(signs, "SILENT_SECONDS", 3.0)
+    topic, taker = fresh("alerts"), Taker()
+    await make_intake_topics(own_server.bootstrap, topic)
+    one = intake(config(own_server.bootstrap, topic), taker)
+    async with running(one):
+        await until(lambda: one.pulse.last_poll)
+        await asyncio.to_thread(own_server.stop)
+        try:
+            await until(lambda: "not answered for" in one.pulse.last_error or "refused" in one.pulse.last_error.lower())
+        finally:
+            await asyncio.to_thread(own_server.start)
+        await send(own_server.bootstrap, topic, [b"one"])
+        await until(lambda: taker.values == [b"one"])
+
+
+async def test_a_partition_that_cannot_be_read_is_set_aside_and_costs_the_others_nothing(
+    own_server: KafkaServer,
+) -> None:
+    """What lies before the bad record is still taken; nothing behind it is skipped; and it is tried again."""
+    topic, taker = fresh("alerts"), Taker()
+    await make_intake_topics(own_server.bootstrap, topic, partitions=2)
+    await send(own_server.bootstrap, topic, [b"good-1", b"good-2"], partition=0)
+    await send_unreadable(own_server.bootstrap, topic, 0)
+    await send(own_server.bootstrap, topic, [b"behind"], partition=0)
+    one = intake(config(own_server.bootstrap, topic), taker)
+    async with running(one):
+        await until(lambda: f"{topic}/0" in one.pulse.set_aside)
+        assert "can't be read from offset 2 on" in one.pulse.set_aside[f"{topic}/0"]
+        await until(lambda: "not UTF-8" in one.pulse.last_error)
+        await send(own_server.bootstrap, topic, [b"other-1", b"other-2"], partition=1)
+        await until(lambda: len(taker.values) == 4)
+        await until(lambda: f"{topic}/0" not in one.pulse.set_aside, "it is tried again")
+        await until(lambda: f"{topic}/0" in one.pulse.set_aside, "and set aside again")
+        assert one.pulse.lag[f"{topic}/0"] == 2
+    assert sorted(value or b"" for value in taker.values) == [b"good-1", b"good-2", b"other-1", b"other-2"]
+
+
+async def send_unreadable(bootstrap: str, topic: str, partition: int) -> None:
+    """A record that brokers accept and no Python client can read: its header's name is not UTF-8."""
+    producer = AIOKafkaProducer(bootstrap_servers=bootstrap)
+    await producer.start()
+    try:
+        batch: Any = producer.create_batch()
+        batch.append(key=None, value=b"poison", timestamp=None, headers=[("NAME", b"x")])
+        batch.close()
+        raw = bytearray(bytes(batch._build()).replace(b"NAME", b"\xff\xfe\xff\xfe"))
+        raw[17:21] = struct.pack(">I", calc_crc32c(bytes(raw[21:])))
+        batch._build = lambda: raw
+        await (await producer.send_batch(batch, topic, partition=partition))
+    finally:
+        await producer.stop()
