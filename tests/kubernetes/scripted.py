@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -31,13 +32,14 @@ class Told:
 
 @dataclass
 class Say:
-    """One answer. `cut` closes the connection instead; `raw` is sent as it is."""
+    """One answer. `cut` closes the connection instead, `hang` never answers; `raw` is sent as it is."""
 
     status: int = 200
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     raw: str = ""
     cut: bool = False
+    hang: bool = False
 
 
 def missing(name: str, kind: str = "pods") -> Say:
@@ -65,6 +67,8 @@ class Scripted:
         )
         self.told.append(told)
         answer = self._by(told) if self._by else self._answers.pop(0)
+        if answer.hang:
+            await asyncio.Event().wait()
         if answer.cut:
             assert request.transport is not None
             request.transport.abort()

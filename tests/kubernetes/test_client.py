@@ -10,7 +10,7 @@ import pytest
 
 from handrail.adapters.kubernetes import Cluster
 from handrail.adapters.kubernetes.wire import Request
-from handrail.model.errors import HandrailError, OutcomeUnknown, Permanent, Transient
+from handrail.model.errors import Bug, HandrailError, OutcomeUnknown, Permanent, Transient
 from tests.kubernetes.scripted import Say, Scripted, cluster_of, kubeconfig, listening, refusal
 from tests.servers import certificates
 from tests.servers.process import free_port
@@ -202,3 +202,27 @@ async def test_a_404_counts_as_missing_only_when_the_api_server_names_the_object
     for said, is_missing in answers:
         async with cluster_of(tmp_path, Scripted(said)) as cluster:
             assert (await cluster.request(READ)).is_missing("p") is is_missing
+
+
+@pytest.mark.parametrize(("request_", "kind"), [(WRITE, OutcomeUnknown), (DELETE, OutcomeUnknown), (READ, Transient)])
+async def test_no_answer_in_time_leaves_a_write_unknown_and_a_read_to_be_tried_again(
+    tmp_path: Path, request_: Request, kind: type[HandrailError]
+) -> None:
+    scripted = Scripted(by=lambda told: Say(hang=True))
+    async with listening(scripted) as url:
+        config = kubeconfig(tmp_path, url).model_copy(update={"request_seconds": 0.3})
+        async with Cluster(config) as cluster:
+            with pytest.raises(kind):
+                await cluster.request(request_)
+    assert len(scripted.told) == 1
+
+
+async def test_hands_that_are_switched_off_send_nothing(tmp_path: Path) -> None:
+    scripted = Scripted(Say())
+    async with listening(scripted) as url:
+        config = kubeconfig(tmp_path, url).model_copy(update={"hands_enabled": False})
+        async with Cluster(config) as cluster:
+            with pytest.raises(Bug):
+                await cluster.request(WRITE)
+            assert (await cluster.request(DRY)).ok
+    assert len(scripted.told) == 1

@@ -18,7 +18,7 @@ from kubernetes.aio.client.rest import RESTClientObject
 from handrail.adapters.kubernetes.credentials import Access, Mounted, Refresh, access
 from handrail.adapters.kubernetes.wire import JSON, PATCH, Reply, Request, decided
 from handrail.model.config import KubernetesConfig
-from handrail.model.errors import BadConfig, HandrailError, OutcomeUnknown, Permanent, Transient
+from handrail.model.errors import BadConfig, Bug, HandrailError, OutcomeUnknown, Permanent, Transient
 from handrail.model.value import Raw
 
 _NEVER_SENT = (
@@ -71,6 +71,7 @@ class _Link:
 def _link(granted: Access) -> _Link:
     configuration = granted.configuration
     configuration.retries = None
+    configuration.disable_strict_ssl_verification = True  # Python 3.13 refuses CAs that many clusters still have
     configuration.client_session_kwargs = {"middlewares": (_once,)}
     try:
         api = ApiClient(configuration)
@@ -119,8 +120,11 @@ class Cluster:
         """Every answer that is a decision of the server's, whatever its status.
 
         Raises Transient (away, busy, or not accepting our credentials: surely nothing was applied), OutcomeUnknown
-        (a write whose answer was lost, is no answer, or is 5xx), Permanent (an answer larger than `most`).
+        (a write whose answer was lost, is no answer, or is 5xx), Permanent (an answer larger than `most`), and Bug
+        for a write where the configuration has switched the hands off.
         """
+        if request.writes and not self._config.hands_enabled:
+            raise Bug(f"{request}: the hands are switched off (kubernetes.hands_enabled), so this was never to be sent")
         reply = await self._send(request)
         if reply.status == 401:
             await self._renew()
