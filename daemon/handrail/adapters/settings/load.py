@@ -1,4 +1,7 @@
-"""YAML to one frozen, typed tree. An unknown key is fatal, with its path and the nearest known one."""
+"""YAML to one frozen, typed tree. An unknown key is fatal, with its path and the nearest known one.
+
+Never guesses, and never repeats a value that may be a secret: what stands where a secret belongs is not quoted.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,16 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from handrail.model.config import Config
+from handrail.model.config import Config, SecretRef
 from handrail.model.errors import BadConfig
 from handrail.model.policy import Policy
 
-SECRET_WORDS = ("password", "token", "secret", "key")
+SECRET_WORDS = ("password", "token", "secret", "key", "credential")
+SECRET_HINT = "secrets come from `file:` or `env:`, never from the YAML"
+MOST_BYTES = 1024 * 1024
 
 V = TypeVar("V", bound=BaseModel)
+Loc = tuple[int | str, ...]
 
 
 def load_config(path: Path) -> Config:
@@ -36,57 +42,99 @@ def _load(path: Path, kind: type[V]) -> V:
         return kind.model_validate(data)
     except ValidationError as error:
         lines = [_line(problem, kind) for problem in error.errors()]
-        raise BadConfig("\n".join(f"{path}: {line}" for line in lines)) from error
+        raise BadConfig("\n".join(f"{path}: {line}" for line in lines)) from None
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MOST_BYTES + 1)
     except FileNotFoundError as missing:
         raise BadConfig(f"{path}: no such file; `handrail config init` writes one to begin with") from missing
     except (OSError, UnicodeDecodeError) as unreadable:
         raise BadConfig(f"{path}: can't be read: {unreadable}") from unreadable
-    except yaml.YAMLError as broken:
-        raise BadConfig(f"{path}: is not YAML: {' '.join(str(broken).split())}") from broken
+    if len(text) > MOST_BYTES:
+        raise BadConfig(f"{path}: is larger than {MOST_BYTES} characters; is it the right file?")
+    data = _parse(path, text)
     if not isinstance(data, dict):
         raise BadConfig(f"{path}: must be a mapping of keys; it holds {type(data).__name__}")
     return data
 
 
+def _parse(path: Path, text: str) -> Any:
+    try:
+        return yaml.load(text, _Strict)
+    except yaml.MarkedYAMLError as broken:
+        mark = broken.problem_mark or broken.context_mark
+        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise BadConfig(f"{path}: is not YAML: {broken.problem or broken.context}{where}") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as broken:
+        raise BadConfig(f"{path}: is not YAML: {' '.join(str(broken).split())[:200]}") from None
+
+
+class _Strict(yaml.SafeLoader):
+    """A key that stands twice is an error: YAML's last one would win without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen and key.value != "<<":
+                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} stands twice", problem_mark=key.start_mark)
+            seen.add(str(key.value))
+        return super().construct_mapping(node, deep)
+
+
 def _line(problem: ErrorDetails, kind: type[BaseModel]) -> str:
-    where = ".".join(str(part) for part in problem["loc"]) or "the file"
+    loc = _plain(problem["loc"])
+    where = ".".join(str(part) for part in loc) or "the file"
+    if _for_a_secret(loc[:-1], kind) or (_for_a_secret(loc, kind) and problem["type"] != "missing"):
+        if problem["type"] in ("value_error", "missing"):
+            return f"{where}: {_said(problem)}"
+        return f"{where}: {SECRET_HINT}; write {{file: /path}} or {{env: NAME}}"
     match problem["type"]:
         case "extra_forbidden":
-            return f"{where}: unknown key{_suggestion(problem['loc'], kind)}{_secret_hint(problem['loc'])}"
+            hint = f" ({SECRET_HINT})" if _sounds_secret(loc) else ""
+            return f"{where}: unknown key{_suggestion(loc, kind)}{hint}"
         case "missing":
             return f"{where}: is required; add it"
         case _:
-            return f"{where}: {problem['msg'].removeprefix('Value error, ')} (got {_short(problem['input'])})"
+            return f"{where}: {_said(problem)} (got {_short(problem, loc)})"
 
 
-def _suggestion(loc: tuple[int | str, ...], kind: type[BaseModel]) -> str:
-    known = _keys_at(loc[:-1], kind)
+def _plain(loc: Loc) -> Loc:
+    """Without pydantic's own marks, such as the `[key]` behind a mapping's key."""
+    return tuple(part for part in loc if not (isinstance(part, str) and part.startswith("[")))
+
+
+def _said(problem: ErrorDetails) -> str:
+    return problem["msg"].removeprefix("Value error, ")
+
+
+def _for_a_secret(loc: Loc, kind: type[BaseModel]) -> bool:
+    return _model_at(loc, kind) is SecretRef
+
+
+def _sounds_secret(loc: Loc) -> bool:
+    return any(word in str(loc[-1]).lower() for word in SECRET_WORDS)
+
+
+def _suggestion(loc: Loc, kind: type[BaseModel]) -> str:
+    inner = _model_at(loc[:-1], kind)
+    known = list(inner.model_fields) if inner else []
     near = difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else f"; known here: {', '.join(sorted(known)) or 'nothing'}"
 
 
-def _secret_hint(loc: tuple[int | str, ...]) -> str:
-    """People try `password: hunter2`: secrets never stand in the file."""
-    if any(word in str(loc[-1]).lower() for word in SECRET_WORDS):
-        return " (secrets come from `file:` or `env:`, never from the YAML)"
-    return ""
-
-
-def _keys_at(loc: Iterable[int | str], kind: type[BaseModel]) -> list[str]:
+def _model_at(loc: Iterable[int | str], kind: type[BaseModel]) -> type[BaseModel] | None:
     for part in loc:
         if isinstance(part, int):
             continue
         field = kind.model_fields.get(part)
         inner = _model_in(field.annotation) if field else None
         if inner is None:
-            return []
+            return None
         kind = inner
-    return list(kind.model_fields)
+    return kind
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
@@ -95,6 +143,10 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     return next((found for arg in get_args(annotation) if (found := _model_in(arg))), None)
 
 
-def _short(value: object) -> str:
+def _short(problem: ErrorDetails, loc: Loc) -> str:
+    """A mapping or list is named only, since anything may stand in it; so is what stands where a mapping belongs."""
+    value = problem["input"]
+    if isinstance(value, dict | list) or problem["type"].startswith("model_") or (loc and _sounds_secret(loc)):
+        return f"a {type(value).__name__}"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

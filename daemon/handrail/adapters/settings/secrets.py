@@ -12,7 +12,8 @@ from handrail.model.errors import BadConfig
 class Secret:
     """Call it for the value as it is now; a file is read anew when its time or size has changed.
 
-    Raises BadConfig when it is missing or empty: an empty token would be sent as one.
+    Raises BadConfig when it is missing, empty or more than one line: an empty token would be sent as one, and a line
+    break inside is never part of a token but of a whole file that was put in its place.
     """
 
     def __init__(self, ref: SecretRef, name: str) -> None:
@@ -23,9 +24,11 @@ class Secret:
 
     def __call__(self) -> str:
         value = self._from_file() if self._ref.file else os.environ.get(self._ref.env, "").strip()
+        where = f"file {self._ref.file}" if self._ref.file else f"environment variable {self._ref.env}"
         if not value:
-            where = f"file {self._ref.file}" if self._ref.file else f"environment variable {self._ref.env}"
             raise BadConfig(f"{self._name}: {where} is missing or empty; put the secret there")
+        if any(ord(sign) < 32 for sign in value):
+            raise BadConfig(f"{self._name}: {where} holds more than one line; put the secret alone there")
         return value
 
     def _from_file(self) -> str:

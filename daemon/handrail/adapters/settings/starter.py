@@ -8,7 +8,7 @@ STARTER = """\
 
 cluster:
   # Must equal the `cluster` label of the alerts meant for this cluster.
-  name: {cluster}
+  name: "{cluster}"
   # Take alerts that carry no cluster label at all. Set to false when several clusters share a topic.
   accept_unlabelled: true
 
@@ -50,7 +50,7 @@ planner:
   mode: runbook                # runbook | model | both
   # model:
   #   key: {{file: /etc/handrail/model/key}}
-  #   name: claude-sonnet-4-5
+  #   name: claude-sonnet-5-5
   #   max_calls: 2
   #   max_input_tokens: 20000
 
