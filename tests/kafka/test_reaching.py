@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
 
 from handrail.adapters.kafka import options, unreachable
 from handrail.model.config import KafkaSecurity, SaslConfig, SecretRef
@@ -133,9 +141,11 @@ def strict_server() -> Iterator[KafkaServer]:
         yield server
 
 
-def grant(server: KafkaServer, *what: str) -> None:
-    command = ["--bootstrap-server", server.bootstrap, "--add", "--allow-principal", f"User:{server.user}", *what]
-    subprocess.run(server._java("kafka.admin.AclCommand", *command), check=True, capture_output=True)
+async def grant(server: KafkaServer, kind: ResourceType, name: str, operation: AclOperation) -> None:
+    user, any_host = f"User:{server.user}", "*"
+    rule = AclBinding(kind, name, ResourcePatternType.LITERAL, user, any_host, operation, AclPermissionType.ALLOW)
+    asked = AdminClient({"bootstrap.servers": server.bootstrap}).create_acls([rule])
+    await asyncio.to_thread(asked[rule].result, 20)
 
 
 async def test_a_topic_that_does_not_exist_is_named_and_waited_for(strict_server: KafkaServer) -> None:
@@ -161,10 +171,10 @@ async def test_rights_that_are_missing_are_said_and_found_once_granted(
     one = intake(settings, taker)
     async with running(one):
         await until(lambda: "this user may not use this topic" in one.pulse.last_error)
-        grant(strict_server, "--operation", "Read", "--topic", topic)
-        grant(strict_server, "--operation", "Write", "--topic", settings.dead_letter_topic)
+        await grant(strict_server, ResourceType.TOPIC, topic, AclOperation.READ)
+        await grant(strict_server, ResourceType.TOPIC, settings.dead_letter_topic, AclOperation.WRITE)
         await until(lambda: "may not read as this group" in one.pulse.last_error)
-        grant(strict_server, "--operation", "Read", "--group", settings.group)
+        await grant(strict_server, ResourceType.GROUP, settings.group, AclOperation.READ)
         await until(lambda: taker.values == [b"one"])
 
 

@@ -27,6 +27,7 @@ HINTS: tuple[tuple[Any, str], ...] = (
     (UnicodeDecodeError, "a record's header name is not UTF-8, which no client library accepts"),
     (ssl.SSLCertVerificationError, "the broker's certificate is not trusted: see kafka.security.ca_file"),
     (ssl.SSLError, "no TLS with this broker: does kafka.security.protocol fit the listener?"),
+    (ConnectionResetError, "the broker hung up: does kafka.security.protocol fit the listener?"),
     (TimeoutError, "no answer in time"),
 )
 """The first that fits is said; the error's own words follow."""

@@ -35,6 +35,8 @@ class Gauges:
             "last_poll_seconds": None if age is None else round(age, 1),
             "lag": dict(self._pulse.lag),
             "intake_paused": self._pulse.paused,
+            "intake_waits_for": self._pulse.waits_for,
+            "set_aside": dict(self._pulse.set_aside),
             "kafka": self._pulse.last_error or ("ok" if polled else "not polled yet"),
             "store": store or "ok",
         }
@@ -44,13 +46,15 @@ class Gauges:
         info = Gauge("handrail_build_info", "The running version.", ["version"], registry=registry)
         info.labels(version=__version__).set(1)
         age = self._poll_age()
-        polled = Gauge(
-            "handrail_last_poll_age_seconds", "Since the last good poll of Kafka; -1 never.", registry=registry
-        )
+        polled = Gauge("handrail_last_poll_age_seconds", "Since Kafka last answered; -1 never.", registry=registry)
         polled.set(-1 if age is None else age)
         lag = Gauge("handrail_kafka_lag_records", "Records behind.", ["partition"], registry=registry)
         for partition, behind in self._pulse.lag.items():
             lag.labels(partition=partition).set(behind)
+        paused = Gauge("handrail_intake_paused", "1 while intake waits for store or policy.", registry=registry)
+        paused.set(int(self._pulse.paused))
+        aside = Gauge("handrail_kafka_set_aside_partitions", "Partitions that can't be read.", registry=registry)
+        aside.set(len(self._pulse.set_aside))
         await self._from_store(registry)
         return generate_latest(registry)
 
