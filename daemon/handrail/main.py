@@ -98,6 +98,7 @@ async def daemon(config: Config) -> AsyncIterator[Daemon]:
         stack.push_async_callback(store.close)
         cluster = Cluster(config.kubernetes)
         stack.push_async_callback(cluster.close)
+        await cluster.open()
         tools = _tools(config, store, cluster, policy)
         desk = PeoplesDesk(tools)
         intake = KafkaIntake(config.kafka, lambda records: on_records(tools, records), time.monotonic)

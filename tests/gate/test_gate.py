@@ -149,14 +149,16 @@ def test_a_target_that_another_incident_works_on_is_refused(facts: GateFacts) ->
 
 
 def test_a_policy_that_lets_a_reversible_step_act_needs_the_clearance_of_this_rehearsal() -> None:
-    world = PureWorld(
-        lambda what, options: "nothing" if what == "people" else options[0], mode=Mode.ACT, risk=Risk.REVERSIBLE
-    )
+    def choose(what: str, options: Sequence[str]) -> str:
+        return "nothing" if what == "people" else options[0]
+
+    world = PureWorld(choose, mode=Mode.ACT, risk=Risk.REVERSIBLE)
     while world.incident.state is not State.EXECUTING:
         world.tick()
-    assert world.incident.saga is not None
-    assert world.gate(write(world.incident.saga, 0), Direction.DO) is None
+    saga = world.incident.saga
+    assert saga is not None
+    assert world.gate(write(saga, 0), Direction.DO) is None
     world.incident = world.incident.model_copy(update={"cleared_hash": "other"})
-    refusal = world.gate(write(world.incident.saga, 0), Direction.DO)
+    refusal = world.gate(write(saga, 0), Direction.DO)
     assert refusal is not None
     assert refusal.reason is Reason.APPROVAL_MISMATCH

@@ -14,14 +14,11 @@ from typing import Any
 
 import yaml
 from aiokafka import AIOKafkaProducer
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
-from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeLogs
-from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from handrail.adapters.settings import load_config
 from handrail.adapters.telemetry import configure_logs
 from handrail.cli.client import Client
+from handrail.cli.demo_alert import CLUSTER, alert_as_otlp
 from handrail.main import Daemon, daemon, serve
 from handrail.model.config import LogConfig
 from handrail.sim.broker import EmbeddedBroker
@@ -29,7 +26,6 @@ from handrail.sim.scene import bad_rollout, healthy_shop
 from handrail.sim.simulator import Simulator
 
 TOPIC = "alerts"
-CLUSTER = "demo"
 PATIENCE = 50.0
 POLICY = {
     "version": 1,
@@ -159,29 +155,3 @@ async def _send(bootstrap: str) -> None:
         await producer.send_and_wait(TOPIC, alert_as_otlp(time.time_ns()))
     finally:
         await producer.stop()
-
-
-def alert_as_otlp(now_ns: int) -> bytes:
-    """The alert that a rule on stuck rollouts would send, as one OTLP log record (alert-formats, section 1.2)."""
-    resource = Resource(attributes=[_text("k8s.cluster.name", CLUSTER), _text("k8s.namespace.name", "shop")])
-    record = LogRecord(
-        time_unix_nano=now_ns,
-        observed_time_unix_nano=now_ns,
-        severity_text="warning",
-        event_name="alert.firing",
-        body=AnyValue(string_value="Rollout of deployment shop/checkout is stuck"),
-        attributes=[
-            _text("alert.name", "KubeDeploymentRolloutStuck"),
-            _text("alert.state", "firing"),
-            _text("alert.severity", "warning"),
-            _text("k8s.deployment.name", "checkout"),
-        ],
-    )
-    scope = ScopeLogs(log_records=[record])
-    return ExportLogsServiceRequest(
-        resource_logs=[ResourceLogs(resource=resource, scope_logs=[scope])]
-    ).SerializeToString()
-
-
-def _text(key: str, text: str) -> KeyValue:
-    return KeyValue(key=key, value=AnyValue(string_value=text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from handrail.model.rollout import counts
 from handrail.model.severity import Severity
 from handrail.model.workload import Workload
 
@@ -13,7 +14,6 @@ def measure(workload: Workload) -> Severity:
 
 def healthy(workload: Workload) -> bool:
     """All wanted pods are ready, on the newest template, and nothing is still rolling (observed by the controller)."""
-    status = workload.status
-    observed = int(status.get("observedGeneration") or 0) >= workload.generation
-    updated = int(status.get("updatedReplicas") or 0) >= workload.desired
-    return observed and updated and workload.ready >= workload.desired and not workload.paused
+    now = counts(workload)
+    observed = int(workload.status.get("observedGeneration") or 0) >= workload.generation
+    return observed and min(now.updated, now.ready) >= now.desired and not workload.paused

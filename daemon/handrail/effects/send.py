@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from handrail.adapters.kubernetes import carries_key
 from handrail.core.fingerprint import fingerprint
 from handrail.core.gate import GateFacts, judge
 from handrail.effects.tools import Tools
@@ -18,7 +19,7 @@ from handrail.model.incident import Incident, WriteRun
 from handrail.model.reason import Reason, Refusal
 from handrail.model.switch import Permit
 from handrail.model.value import Raw
-from handrail.model.write import KEY_ANNOTATION, Direction, Write
+from handrail.model.write import Direction, Write
 
 MAX_ATTEMPTS = 3
 
@@ -114,10 +115,6 @@ def judge_open(run: WriteRun, live: Raw | None) -> ev.Outcome | None:
 
 def _stuck(write: Write, why: str) -> ev.Outcome:
     return ev.Outcome(key=write.key, result=ev.Result.STUCK, reason=Reason.OUTCOME_UNCLEAR, detail=why)
-
-
-def carries_key(live: Raw, key: str) -> bool:
-    return bool((live["metadata"].get("annotations") or {}).get(KEY_ANNOTATION) == key)
 
 
 async def _resend(tools: Tools, incident: Incident, run: WriteRun) -> Incident:

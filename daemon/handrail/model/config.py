@@ -89,7 +89,7 @@ class ModelConfig(Value):
     """Limits hold per incident and are checked before each call (issue 3: two calls, 20,000 input tokens)."""
 
     key: SecretRef | None = None
-    name: str = "claude-sonnet-4-5"
+    name: str = "claude-sonnet-5-5"
     base_url: str = ""
     max_calls: int = Field(default=2, ge=1, le=10)
     max_input_tokens: int = Field(default=20_000, ge=1000, le=200_000)

@@ -22,6 +22,9 @@ CALM = timedelta(seconds=60)
 PATIENCE = timedelta(seconds=600)
 """The API's default of `progressDeadlineSeconds`, and our longest wait."""
 
+LEAST = timedelta(seconds=90)
+"""A shorter deadline of the workload's would end before pods could settle, or before a crash loop showed itself."""
+
 FAILING = frozenset(
     {"CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "CreateContainerConfigError"}
     | {"CreateContainerError", "RunContainerError"}
@@ -52,8 +55,9 @@ def counts(w: Workload) -> Counts:
 
 
 def patience(w: Workload) -> timedelta:
-    """How long a rollout may take: the workload's own deadline, at most ten minutes."""
-    return min(timedelta(seconds=int(w.spec.get("progressDeadlineSeconds") or 600)), PATIENCE)
+    """How long a rollout may take: the workload's own deadline, time to settle at least, ten minutes at most."""
+    deadline = timedelta(seconds=int(w.spec.get("progressDeadlineSeconds") or 600))
+    return min(max(deadline, LEAST), PATIENCE)
 
 
 def live(pods: Iterable[Raw]) -> tuple[Raw, ...]:

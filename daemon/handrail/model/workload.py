@@ -49,12 +49,15 @@ class Workload(Value):
 
     @property
     def desired(self) -> int:
-        """`spec.replicas`; a missing key means 1 (API default)."""
+        """`spec.replicas` (a missing key means 1, the API's default); a DaemonSet wants one pod a node."""
+        if self.object.get("kind") == "DaemonSet":
+            return int(self.status.get("desiredNumberScheduled") or 0)
         return int(self.spec.get("replicas", 1))
 
     @property
     def ready(self) -> int:
-        return int(self.status.get("readyReplicas") or 0)
+        name = "numberReady" if self.object.get("kind") == "DaemonSet" else "readyReplicas"
+        return int(self.status.get(name) or 0)
 
     @property
     def paused(self) -> bool:
