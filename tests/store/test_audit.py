@@ -30,6 +30,7 @@ def of(report: AuditReport, stream: str) -> StreamAudit:
         (f"UPDATE journal SET data = 'gone' WHERE {ID} AND seq = 3", 3, "no JSON"),
         (f"UPDATE journal SET actor = 'somebody' WHERE {ID} AND seq = 4", 4, "content"),
         (f"UPDATE journal SET at = '2026-11-03T02:00:00.000000+00:00' WHERE {ID} AND seq = 4", 4, "content"),
+        (f"UPDATE journal SET at = 'yesterday' WHERE {ID} AND seq = 4", 4, "content"),
         (f"UPDATE journal SET kind = 'noted' WHERE {ID} AND seq = 4", 4, "content"),
         (f"UPDATE journal SET hash = 'new' WHERE {ID} AND seq = 4", 4, "content"),
         (f"UPDATE journal SET previous = 'new' WHERE {ID} AND seq = 4", 4, "does not follow"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from handrail.adapters.store import Store
-from handrail.model.errors import BadConfig
+from handrail.model.errors import BadConfig, Transient
 from tests.factories import CLUSTER, FakeTime, an_alert
 from tests.store.driving import arrive, behind
 
@@ -82,6 +82,28 @@ async def test_a_second_opener_in_this_process_is_refused_until_the_first_has_cl
     again = await Store.open(url, cluster=CLUSTER, clock=FakeTime())
     assert len(await again.open_ids()) == 1
     await again.close()
+
+
+async def test_a_closed_store_takes_and_gives_nothing(url: str) -> None:
+    """The file may be another process's by then."""
+    store = await Store.open(url, cluster=CLUSTER, clock=FakeTime())
+    await store.close()
+    for late in (arrive(store, an_alert()), store.set_switch(False, by="x", why="y"), store.switch(), store.ping()):
+        with pytest.raises(Transient, match="closed"):
+            await late
+
+
+async def test_another_name_of_the_same_file_is_the_same_file(tmp_path: Path, path: Path, store: Store) -> None:
+    alias = tmp_path / "alias.db"
+    alias.symlink_to(path)
+    assert "another handrail" in await refused(f"sqlite:///{alias}")
+    assert store.epoch == 1
+
+
+async def test_the_file_is_its_owners_alone(store: Store, path: Path) -> None:
+    await arrive(store, an_alert())
+    modes = {file.name: oct(file.stat().st_mode & 0o077) for file in path.parent.iterdir()}
+    assert set(modes.values()) == {"0o0"}, modes
 
 
 async def test_a_second_process_is_refused_and_told_who_holds_the_file_and_what_to_do(url: str, store: Store) -> None:

@@ -9,17 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Text, select, type_coerce
 from sqlalchemy.engine import Row as SqlRow
 
 from handrail.adapters.store.chain import Broken, Row, verify
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.journal import as_entry
-from handrail.adapters.store.schema import SYSTEM, blobs, incidents, iso, journal, switch
+from handrail.adapters.store.schema import SYSTEM, blobs, incidents, journal, switch
 from handrail.adapters.store.values import AuditReport, StreamAudit
 from handrail.core.fold import fold
 from handrail.model.errors import Bug, UnknownEvent
 from handrail.model.value import digest
+
+_AS_STORED = select(
+    *(type_coerce(column, Text).label(column.name) if column is journal.c.at else column for column in journal.c)
+)
+"""The time as the very text that was hashed: a changed one may be no time at all."""
 
 
 async def audit(tx: Tx) -> AuditReport:
@@ -36,7 +41,7 @@ async def audit(tx: Tx) -> AuditReport:
 
 
 async def _stream(tx: Tx, stream: str, head: int | None, state: str | None) -> StreamAudit:
-    found = (await tx.conn.execute(select(journal).where(journal.c.incident == stream).order_by(journal.c.seq))).all()
+    found = (await tx.conn.execute(_AS_STORED.where(journal.c.incident == stream).order_by(journal.c.seq))).all()
     broken = verify(_plain(row) for row in found) or _end(found, head) or _leads_to(tx, found, state)
     if broken is None:
         return StreamAudit(stream=stream, entries=len(found), ok=True)
@@ -44,7 +49,7 @@ async def _stream(tx: Tx, stream: str, head: int | None, state: str | None) -> S
 
 
 def _plain(row: SqlRow[Any]) -> Row:
-    return Row(row.incident, row.seq, iso(row.at), row.kind, row.data, row.actor, row.previous, row.hash)
+    return Row(row.incident, row.seq, row.at, row.kind, row.data, row.actor, row.previous, row.hash)
 
 
 def _end(found: Sequence[SqlRow[Any]], head: int | None) -> Broken | None:

@@ -90,19 +90,22 @@ class Database:
         self._folds = Folds()
         self._one_writer = asyncio.Lock()
         self._unfinished: set[asyncio.Task[object]] = set()
+        self._closed = False
         self.epoch = 0
 
     async def open(self) -> None:
         """Raises BadConfig when another process holds the file, or it is none of ours, or of a newer build."""
         self._lock.take()
         try:
+            sqlite.create(self._path)
             self.epoch = await self._begin_epoch()
         except BaseException:
             await self.close()
             raise
 
     async def close(self) -> None:
-        """Waits for transactions whose callers have gone."""
+        """Waits for transactions whose callers have gone. Afterwards nothing gets in: the file may be another's."""
+        self._closed = True
         while self._unfinished:
             await asyncio.wait(self._unfinished)
         await self._engine.dispose()
@@ -110,6 +113,7 @@ class Database:
 
     async def read(self, work: Work[T]) -> T:
         """One consistent look: no write of others shows half-way through."""
+        self._still_open()
         with _translated():
             async with self._engine.connect() as conn, conn.begin():
                 tx = self._tx(conn)
@@ -119,6 +123,7 @@ class Database:
 
     async def write(self, work: Work[T]) -> T:
         """All of it or nothing. Raises Transient when the database is away, full or busy."""
+        self._still_open()
         task: asyncio.Task[T] = asyncio.ensure_future(self._write(work))
         self._unfinished.add(task)
         task.add_done_callback(self._finished)
@@ -133,6 +138,10 @@ class Database:
         if tx.grown:
             self._wake.nudge()
         return found
+
+    def _still_open(self) -> None:
+        if self._closed:
+            raise Transient("the store is closed", retry_after=RETRY_SECONDS)
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[Tx]:

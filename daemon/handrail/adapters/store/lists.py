@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import delete, func, insert, select
 
 from handrail.adapters.store.database import Tx
+from handrail.adapters.store.journal import clean
 from handrail.adapters.store.schema import incidents, telling
 from handrail.adapters.store.values import IncidentRow, Telling
 
@@ -33,7 +34,7 @@ async def rows(tx: Tx, limit: int, state: str | None) -> tuple[IncidentRow, ...]
 
 async def find(tx: Tx, prefix: str) -> tuple[str, ...]:
     """The id itself where it is whole; else those that begin with it, at most ten. Nothing begins with nothing."""
-    if not prefix:
+    if not prefix or clean(prefix) != prefix:
         return ()
     alike = select(incidents.c.id).where(incidents.c.id.startswith(prefix, autoescape=True))
     found = tuple((await tx.conn.execute(alike.order_by(incidents.c.id).limit(FOUND_AT_MOST))).scalars())

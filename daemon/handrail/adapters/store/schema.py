@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     CheckConstraint,
     Column,
@@ -73,7 +74,7 @@ inbox = Table(
     metadata,
     Column("topic", Text, primary_key=True),
     Column("partition", Integer, primary_key=True),
-    Column("offset", Integer, primary_key=True),
+    Column("offset", BigInteger, primary_key=True),
     Column("digest", Text, nullable=False),
     Column("at", UtcText, nullable=False),
 )
@@ -122,7 +123,7 @@ Index("incidents_by_opening", incidents.c.opened_at)
 signals = Table(
     "signals",
     metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
     Column("incident", Text, ForeignKey("incidents.id")),
     Column("seq", Integer),
     Column("identity", Text, nullable=False),

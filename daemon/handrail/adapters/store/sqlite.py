@@ -34,7 +34,10 @@ _PRAGMAS = (
 
 
 def database_file(url: str) -> Path:
-    """The file that a URL names. Raises BadConfig for everything that can't hold a durable journal."""
+    """The file that a URL names, symbolic links followed: one file, one lock.
+
+    Raises BadConfig for everything that can't hold a durable journal.
+    """
     try:
         parsed = make_url(url)
     except ArgumentError:
@@ -43,13 +46,23 @@ def database_file(url: str) -> Path:
         raise BadConfig(f"store.url: {parsed.get_backend_name()} is not supported yet; write sqlite:////path.db")
     if not parsed.database or parsed.database == ":memory:" or parsed.query:
         raise BadConfig("store.url: the journal must outlive the process; name a plain file: sqlite:////path.db")
-    path = Path(parsed.database).absolute()
+    path = Path(parsed.database).resolve()
     if not path.parent.is_dir():
         raise BadConfig(
             f"store.url: the folder {path.parent} does not exist; create it, or mount a volume there"
             " (sqlite:/// with three slashes is relative to the working directory, four are absolute)"
         )
     return path
+
+
+def create(database: Path) -> None:
+    """Made for its owner alone before SQLite would make it for everybody. Raises BadConfig where that can't be."""
+    try:
+        os.close(os.open(database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as refused:
+        raise BadConfig(
+            f"store.url: {database} can't be written: {refused.strerror}; give this user write access"
+        ) from None
 
 
 class FileLock:
