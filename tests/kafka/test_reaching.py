@@ -7,14 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
 from handrail.adapters.kafka import options, unreachable
 from handrail.model.config import KafkaSecurity, SaslConfig, SecretRef
@@ -144,8 +139,8 @@ def strict_server() -> Iterator[KafkaServer]:
 async def grant(server: KafkaServer, kind: ResourceType, name: str, operation: AclOperation) -> None:
     user, any_host = f"User:{server.user}", "*"
     rule = AclBinding(kind, name, ResourcePatternType.LITERAL, user, any_host, operation, AclPermissionType.ALLOW)
-    asked = AdminClient({"bootstrap.servers": server.bootstrap}).create_acls([rule])
-    await asyncio.to_thread(asked[rule].result, 20)
+    admin = AdminClient({"bootstrap.servers": server.bootstrap})
+    await asyncio.to_thread(admin.create_acls([rule])[rule].result, 20)
 
 
 async def test_a_topic_that_does_not_exist_is_named_and_waited_for(strict_server: KafkaServer) -> None:

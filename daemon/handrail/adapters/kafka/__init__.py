@@ -1,9 +1,9 @@
 """Kafka, through aiokafka: records in, dead letters out. Commits only what the store has taken."""
 
 from handrail.adapters.kafka.intake import KafkaIntake
-from handrail.adapters.kafka.reach import unreachable
+from handrail.adapters.kafka.reach import topics, unreachable
 from handrail.adapters.kafka.signs import Pulse
 from handrail.adapters.kafka.wire import options
 from handrail.adapters.kafka.words import explain
 
-__all__ = ["KafkaIntake", "Pulse", "explain", "options", "unreachable"]
+__all__ = ["KafkaIntake", "Pulse", "explain", "options", "topics", "unreachable"]

@@ -1,4 +1,7 @@
-"""Why no broker can be reached: aiokafka keeps the reason to its log, so the addresses are tried again one by one."""
+"""What can be reached before anything is read: brokers, topics, the group; and why not, where it can't.
+
+aiokafka keeps the reason why no broker can be used to its log, so the addresses are tried again one by one.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,15 @@ import asyncio
 import contextlib
 from typing import Any
 
+from aiokafka import AIOKafkaProducer
+from aiokafka.client import CoordinationType
 from aiokafka.conn import collect_hosts, create_conn
 from aiokafka.errors import KafkaError
 
+from handrail.adapters.kafka.closing import close
+from handrail.adapters.kafka.wire import options
 from handrail.adapters.kafka.words import explain, one_line
+from handrail.model.config import KafkaConfig
 
 SECONDS = 5.0
 
@@ -35,3 +43,19 @@ async def _try(host: str, port: int, rest: dict[str, Any]) -> str:
         async with asyncio.timeout(1.0):
             await connection.close()
     return ""
+
+
+async def topics(config: KafkaConfig) -> dict[str, int]:
+    """Each configured topic, the dead-letter topic last, with its number of partitions; 0 where it can't be seen.
+
+    Makes no topic, joins no group, writes nothing. Raises KafkaError, OSError (see `explain`), BadConfig.
+    """
+    client = AIOKafkaProducer(**options(config))
+    try:
+        await client.start()
+        known = await client.client.fetch_all_metadata()
+        await client.client.coordinator_lookup(CoordinationType.GROUP, config.group)
+    finally:
+        await close(client)
+    names = (*(topic.name for topic in config.topics), config.dead_letter_topic)
+    return {name: len(known.partitions_for_topic(name) or ()) for name in names}

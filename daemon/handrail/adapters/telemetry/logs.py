@@ -37,6 +37,10 @@ def configure_logs(config: LogConfig) -> None:
     )
     logging.root.handlers = [handler]
     logging.root.setLevel(logging.WARNING)
+    quiet_libraries()
+
+
+def quiet_libraries() -> None:
     for noisy in NOISY:
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
 

@@ -1,0 +1,35 @@
+"""`handrail check`: proves the configuration and everything it points to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--config", "path", type=click.Path(path_type=Path), default="handrail.yaml", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+def check(path: Path, as_json: bool) -> None:
+    """Prove the configuration: files, brokers, topics, cluster, rights, and what else it names.
+
+    One line each, `ok` or `FAIL` with what to do; exit 1 where one fails. Changes nothing, takes ten seconds at most.
+
+    \b
+    Example:  handrail check --config handrail.yaml
+    """
+    from handrail.adapters.telemetry import quiet_libraries
+    from handrail.check import check as prove
+
+    quiet_libraries()
+    lines = asyncio.run(prove(path, lambda text: click.echo(f"… {text}", err=True)))
+    whole = all(line.ok for line in lines)
+    if as_json:
+        click.echo(json.dumps({"ok": whole, "checks": [line.model_dump() for line in lines]}, indent=2))
+    else:
+        for line in lines:
+            click.echo(str(line))
+    if not whole:
+        raise click.exceptions.Exit(1)
