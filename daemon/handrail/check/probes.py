@@ -28,7 +28,7 @@ FREE_BYTES = 100 * 1024 * 1024
 Probe = Callable[[Config], Coroutine[Any, Any, list[Line]]]
 
 
-def probes(config: Config) -> dict[str, Probe]:
+def configured(config: Config) -> dict[str, Probe]:
     """What is configured; nothing else is proved or mentioned."""
     found: dict[str, Probe] = {"policy": _policy, "kafka": _kafka, "cluster": _cluster, "store": _store}
     if config.slack is not None:

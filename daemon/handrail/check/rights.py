@@ -25,7 +25,9 @@ async def rights(
 ) -> list[Line]:
     """One line for what is missing, one for what is too much. Raises Transient, Permanent."""
     hands = _hands(policy, steps, config)
-    missing, extra = await asyncio.gather(_missing(asked, hands), _extra(asked, hands, steps, config))
+    named = [where for where in enabled(policy, steps) if where != "*"]
+    places = list(dict.fromkeys(["", config.own_namespace, *sorted(NEVER), *named]))
+    missing, extra = await asyncio.gather(_missing(asked, hands), _extra(asked, hands, places, steps))
     return [
         fail("rights", f"missing: {_named(missing)}; apply what `handrail rbac --policy {{policy}}` prints")
         if missing
@@ -56,13 +58,9 @@ async def _missing(asked: KubernetesRights, hands: Mapping[str, Sequence[Rule]])
 
 
 async def _extra(
-    asked: KubernetesRights,
-    hands: Mapping[str, Sequence[Rule]],
-    steps: Mapping[str, Step],
-    config: KubernetesConfig,
+    asked: KubernetesRights, hands: Mapping[str, Sequence[Rule]], places: Sequence[str], steps: Mapping[str, Step]
 ) -> list[Right]:
     """What no step needs at all, and what a step would need where the policy does not enable it."""
-    places = ["", config.own_namespace, *sorted(NEVER), *(where for where in hands if where)]
     writes = set(_rights(hands_rules(tuple(sorted(steps)), steps), ""))
     due = {where: {_bare(right) for right in _rights(rules, where)} for where, rules in hands.items()}
     reads = {_bare(right) for right in _rights((*EYES, *DESK), "")}

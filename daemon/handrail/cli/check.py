@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 
 import click
@@ -32,4 +33,4 @@ def check(path: Path, as_json: bool) -> None:
         for line in lines:
             click.echo(str(line))
     if not whole:
-        raise click.exceptions.Exit(1)
+        sys.exit(1)

@@ -12,7 +12,7 @@ from typing import Any
 from aiokafka import AIOKafkaProducer
 from aiokafka.client import CoordinationType
 from aiokafka.conn import collect_hosts, create_conn
-from aiokafka.errors import KafkaError
+from aiokafka.errors import GroupCoordinatorNotAvailableError, KafkaError
 
 from handrail.adapters.kafka.closing import close
 from handrail.adapters.kafka.wire import options
@@ -54,8 +54,19 @@ async def topics(config: KafkaConfig) -> dict[str, int]:
     try:
         await client.start()
         known = await client.client.fetch_all_metadata()
-        await client.client.coordinator_lookup(CoordinationType.GROUP, config.group)
+        await _group(client.client, config.group)
     finally:
         await close(client)
     names = (*(topic.name for topic in config.topics), config.dead_letter_topic)
     return {name: len(known.partitions_for_topic(name) or ()) for name in names}
+
+
+async def _group(client: Any, group: str) -> None:
+    """A cluster that never had a group makes the place for them at the first asking, within moments."""
+    for _ in range(10):
+        try:
+            await client.coordinator_lookup(CoordinationType.GROUP, group)
+            return
+        except GroupCoordinatorNotAvailableError:
+            await asyncio.sleep(0.5)
+    await client.coordinator_lookup(CoordinationType.GROUP, group)
