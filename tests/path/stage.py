@@ -134,7 +134,8 @@ class Daemon:
 
     def install(self, policy: dict[str, Any]) -> None:
         """Account, roles and files; nothing runs yet."""
-        self.plane.ensure_namespace("handrail")
+        for namespace in ("handrail", *policy["rules"][0]["namespaces"]):
+            self.plane.ensure_namespace(namespace)
         meta = {"name": self.account, "namespace": "handrail"}
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}
         self.plane.api.apply(f"/api/v1/namespaces/handrail/serviceaccounts/{self.account}", account)

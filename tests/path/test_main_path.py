@@ -78,12 +78,20 @@ async def break_it(shop: Shop, seconds: float = CRASHING_SECONDS) -> None:
     await asyncio.sleep(seconds)
 
 
+def cards(slack: FakeSlack) -> list[Any]:
+    """Messages of the channel that are no replies; one that has replies names itself as its thread."""
+    return [message for message in slack.messages(CHANNEL) if message.thread_ts in (None, message.ts)]
+
+
+def has_buttons(message: Any) -> bool:
+    return '"approve"' in json.dumps(message.blocks)
+
+
 async def card_of(slack: FakeSlack) -> Any:
     """The one message in the channel, once it has buttons."""
 
     def asked() -> Any:
-        found = [m for m in slack.messages(CHANNEL) if m.thread_ts is None and '"approve"' in json.dumps(m.blocks)]
-        return found[0] if found else None
+        return next((message for message in cards(slack) if has_buttons(message)), None)
 
     return await slack.wait_for(asked, 60)
 
@@ -116,9 +124,8 @@ async def test_an_alert_becomes_an_approved_undo_that_heals(
     await daemon.cli("audit", "verify")
     report = await daemon.cli("incidents", "report", shown["incident"])
     assert ONCALL in report
-    top = [message for message in slack.messages(CHANNEL) if message.thread_ts is None]
-    assert len(top) == 1, "one message, updated in place"
-    assert '"approve"' not in json.dumps(top[0].blocks), "no button is left on an answered card"
+    assert [message.ts for message in cards(slack)] == [card.ts], "one message, updated in place"
+    assert not has_buttons(cards(slack)[0]), "no button is left on an answered card"
     thread = " ".join(message.everything() for message in slack.thread(card.ts))
     assert "approved" in thread.lower()
     assert await daemon.stop() == 0
@@ -139,8 +146,8 @@ async def test_a_spec_changed_before_the_click_voids_writes_nothing_and_asks_ane
     assert await slack.click(card.ts, "approve", user=ONCALL)
 
     def asked_anew() -> bool:
-        now = next(m for m in slack.messages(CHANNEL) if m.ts == card.ts)
-        return '"approve"' in json.dumps(now.blocks) and json.dumps(now.blocks) != first
+        (now,) = cards(slack)
+        return has_buttons(now) and json.dumps(now.blocks) != first
 
     await until(asked_anew, 60, "a new question")
     shown = await daemon.until_state("asking", 30)

@@ -27,9 +27,21 @@ async def take_in(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[Rec
         decoded = decode(record, signal=topic.signal, encoding=topic.encoding)
         arrivals = tuple(_arrival(tools, alert, now) for alert in decoded.alerts)
         batches.append(Batch(source=_source(record), at=now, arrivals=arrivals))
-        dead += [(record, refused) for refused in decoded.refused]
+        if decoded.refused:
+            dead.append((record, _together(decoded.refused)))
     await tools.store.take(batches, max_age=timedelta(minutes=tools.policy().alert_age_minutes))
     return dead
+
+
+def _together(refused: tuple[Undecoded, ...]) -> Undecoded:
+    """One dead letter for each record, however many of its parts are no alerts: the letter holds the whole record."""
+    first = refused[0]
+    if len(refused) == 1:
+        return first
+    reasons = ", ".join(sorted({str(part.reason) for part in refused}))
+    return first.model_copy(
+        update={"detail": f"{len(refused)} parts are no alerts ({reasons}); the first: {first.detail}"}
+    )
 
 
 def _arrival(tools: Tools, alert: Alert, now: datetime) -> Arrival:
