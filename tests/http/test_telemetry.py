@@ -80,6 +80,7 @@ async def test_the_metrics_that_the_alerts_of_the_docs_are_made_of_are_there(sto
         "handrail_kafka_set_aside_partitions 1.0",
         "handrail_store_up 1.0",
         "handrail_stopped 1.0",
+        'handrail_incidents{state="HANDED_OVER"} 0.0',
     ):
         assert line in text.splitlines()
 

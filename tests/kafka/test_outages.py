@@ -7,11 +7,14 @@ import signal
 import struct
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from aiokafka.record.util import calc_crc32c
+from confluent_kafka import Producer
 
 from handrail.adapters.kafka import intake as intake_module
 from handrail.adapters.kafka import options, session, signs
@@ -174,6 +177,44 @@ async def test_a_partition_that_cannot_be_read_is_set_aside_and_costs_the_others
         await until(lambda: f"{topic}/0" in one.pulse.set_aside, "and set aside again")
         assert one.pulse.lag[f"{topic}/0"] == 2
     assert sorted(value or b"" for value in taker.values) == [b"good-1", b"good-2", b"other-1", b"other-2"]
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+async def test_compressed_records_are_read_or_the_missing_library_is_named(own_server: KafkaServer, codec: str) -> None:
+    topic, taker = fresh("alerts"), Taker()
+    await make_intake_topics(own_server.bootstrap, topic)
+    await asyncio.to_thread(send_compressed, own_server.bootstrap, topic, codec)
+    one = intake(config(own_server.bootstrap, topic), taker)
+    async with running(one):
+        if codec == "gzip" or find_spec("cramjam"):
+            await until(lambda: len(taker.values) == 50)
+        else:
+            await until(lambda: "cramjam" in one.pulse.last_error)
+            assert taker.values == []
+
+
+async def test_offsets_that_the_broker_no_longer_has_are_passed_over(own_server: KafkaServer) -> None:
+    """Retention was shorter than the outage: what is left is taken."""
+    topic, taker = fresh("alerts"), Taker()
+    await make_intake_topics(own_server.bootstrap, topic)
+    settings = config(own_server.bootstrap, topic)
+    await send(own_server.bootstrap, topic, [b"0"])
+    async with running(intake(settings, taker)):
+        await until(lambda: taker.values == [b"0"])
+    await send(own_server.bootstrap, topic, [b"%d" % n for n in range(1, 10)])
+    admin = AIOKafkaAdminClient(bootstrap_servers=own_server.bootstrap)
+    await admin.start()
+    await admin.delete_records({TopicPartition(topic, 0): RecordsToDelete(before_offset=5)})
+    await admin.close()
+    async with running(intake(settings, taker)):
+        await until(lambda: taker.values == [b"0", *(b"%d" % n for n in range(5, 10))])
+
+
+def send_compressed(bootstrap: str, topic: str, codec: str) -> None:
+    producer = Producer({"bootstrap.servers": bootstrap, "compression.type": codec, "linger.ms": 100})
+    for _ in range(50):
+        producer.produce(topic, b"the same again and again")
+    producer.flush(20)
 
 
 async def send_unreadable(bootstrap: str, topic: str, partition: int) -> None:

@@ -14,6 +14,7 @@ from handrail import __version__
 from handrail.adapters.kafka import Pulse
 from handrail.adapters.store import Store
 from handrail.model.errors import Transient
+from handrail.model.incident import State
 
 OLDEST_POLL_SECONDS = 30.0
 
@@ -68,8 +69,8 @@ class Gauges:
             return
         up.set(1)
         incidents = Gauge("handrail_incidents", "Incidents by state.", ["state"], registry=registry)
-        for state, count in by_state.items():
-            incidents.labels(state=state).set(count)
+        for state in State:  # zero too: an alert on growth needs where it grew from
+            incidents.labels(state=state.value).set(by_state.get(state.value, 0))
         Gauge("handrail_stopped", "1 while the stop switch is on.", registry=registry).set(int(switch.stopped))
 
     def _poll_age(self) -> float | None:
