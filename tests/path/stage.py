@@ -10,10 +10,12 @@ import asyncio
 import json
 import os
 import signal
+import sqlite3
 import sys
 import time
+import urllib.request
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -163,6 +165,22 @@ class Daemon:
             self.process = await asyncio.create_subprocess_exec(
                 self.program, "run", "--config", str(self.config), stdout=log, stderr=log, env=_quiet_env()
             )
+        await until(self._answers, 30, f"the daemon: {self.log()[-2000:]}")
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=2) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+    async def until_journalled(self, kind: str, seconds: float) -> None:
+        """Returns within milliseconds of the commit: read from the file itself, while the daemon runs."""
+        ends = time.monotonic() + seconds
+        with closing(sqlite3.connect(f"file:{self.folder / 'handrail.db'}?mode=ro", uri=True)) as db:
+            while not db.execute("select 1 from journal where kind = ?", (kind,)).fetchone():
+                assert time.monotonic() < ends, f"no {kind} within {seconds:g} s"
+                await asyncio.sleep(0.002)
 
     async def kill(self) -> None:
         assert self.process is not None

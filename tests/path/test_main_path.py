@@ -119,7 +119,7 @@ async def test_an_alert_becomes_an_approved_undo_that_heals(
     assert [(w.verb, w.resource, w.name) for w in applied] == [("patch", "deployments", "checkout")]
     assert "handrail" in applied[0].uri, "its field manager is named"
 
-    kinds = [told["kind"] for told in shown["story"]]
+    kinds = [entry["kind"] for entry in shown["journal"]]
     assert kinds.index("approved") < kinds.index("intent") < kinds.index("outcome") < kinds.index("verified")
     await daemon.cli("audit", "verify")
     report = await daemon.cli("incidents", "report", shown["incident"])
@@ -175,6 +175,7 @@ async def test_with_a_model_and_a_kill_right_after_approval_there_is_one_undo_an
 
         card = await card_of(slack)
         assert await slack.click(card.ts, "approve", user=ONCALL)
+        await daemon.until_journalled("approved", 10)
         await daemon.kill()
         await daemon.start()
 

@@ -39,7 +39,16 @@ class PeoplesDesk:
             if (told := line(entry)) is not None
         ]
         shown = card(incident, self._tools.now())
-        return {"incident": incident.id, "card": shown.model_dump(mode="json"), "story": story}
+        journal = [
+            {"seq": entry.seq, "at": entry.at.isoformat(), "actor": entry.actor, "kind": entry.event.kind}
+            for entry in entries
+        ]
+        return {
+            "incident": incident.id,
+            "card": shown.model_dump(mode="json"),
+            "story": story,
+            "journal": journal,
+        }
 
     async def report(self, id_: str) -> str | None:
         incident = await self._find(id_)
