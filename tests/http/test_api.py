@@ -8,7 +8,7 @@ import pytest
 
 from handrail.adapters.http import Reply
 from handrail.model.errors import Bug, Transient, UnknownEvent
-from tests.http.support import SRE, Reviews, Site, site
+from tests.http.support import SRE, Reviews, Site, fetch, site
 
 EVERYTHING = [
     ("GET", "/api/v1/incidents"),
@@ -57,15 +57,11 @@ async def test_while_nobody_can_be_asked_nobody_is_let_in(
 
 @pytest.mark.parametrize("header", ["good", "Basic good", "Bearer", "Bearer \xfcmlaut", "bearer  "])
 async def test_only_a_bearer_token_counts(server: Site, header: str) -> None:
-    from tests.http.support import fetch
-
     answer = await fetch(server.url, "GET", "/api/v1/status", b"", {"Authorization": header})
     assert answer.status == 401
 
 
 async def test_a_header_that_names_a_user_is_worth_nothing(server: Site) -> None:
-    from tests.http.support import fetch
-
     headers = {"X-Remote-User": "alice", "Impersonate-User": "alice", "X-Forwarded-User": "alice"}
     assert (await fetch(server.url, "GET", "/api/v1/status", b"", headers)).status == 401
 
