@@ -62,9 +62,7 @@ def cli() -> None:
 def main() -> None:
     """The console script: a wrong configuration is one line per problem and exit 2, never a traceback."""
     try:
-        cli(standalone_mode=False)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
+        sys.exit(cli(standalone_mode=False))  # click hands an Exit's code back here instead of raising it
     except click.exceptions.Abort:
         click.echo("aborted", err=True)
         sys.exit(130)

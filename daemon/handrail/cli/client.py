@@ -46,7 +46,14 @@ class Client:
         status, data = self._raw(method, path, body)
         if status not in (200, 409):
             raise click.ClickException(_message(data))
-        return json.loads(data)
+        try:
+            return json.loads(data)
+        except ValueError as other:
+            raise click.ClickException(f"what answers at {self._where} is no daemon of ours") from other
+
+    @property
+    def _where(self) -> str:
+        return self.socket_path or self.server
 
     def _raw(self, method: str, path: str, body: dict[str, Any] | None) -> tuple[int, bytes]:
         headers = {"Content-Type": "application/json", "Connection": "close"}
@@ -57,18 +64,24 @@ class Client:
             connection.request(method, path, json.dumps(body) if body is not None else None, headers)
             answer = connection.getresponse()
             return answer.status, answer.read()
-        except OSError as away:
-            where = self.socket_path or self.server
-            raise click.ClickException(f"no daemon answers at {where}: {away}; is `handrail run` up?") from away
+        except (OSError, http.client.HTTPException) as away:
+            said = " ".join(str(away).split())[:200] or type(away).__name__
+            raise click.ClickException(f"no daemon answers at {self._where}: {said}; is `handrail run` up?") from away
         finally:
             connection.close()
 
     def _connect(self) -> http.client.HTTPConnection:
         if self.socket_path:
             return _SocketConnection(self.socket_path)
-        url = urllib.parse.urlsplit(self.server)
+        try:
+            url = urllib.parse.urlsplit(self.server)
+            host, port = url.hostname, url.port
+        except ValueError:
+            host, port = None, None
+        if host is None or url.scheme not in ("http", "https"):
+            raise click.BadParameter(f"{self.server!r} is no http(s) address", param_hint="--server")
         kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
-        return kind(url.hostname or "127.0.0.1", url.port, timeout=SECONDS)
+        return kind(host, port, timeout=SECONDS)
 
 
 class _SocketConnection(http.client.HTTPConnection):
@@ -89,11 +102,20 @@ def _message(data: bytes) -> str:
         return data.decode(errors="replace")[:300] or "the daemon gave an empty answer"
 
 
+def _token(file: Path | None) -> str:
+    """A token is one word: a whole file put in its place would break the request's header."""
+    token = (file.read_text(errors="replace") if file else os.environ.get("HANDRAIL_TOKEN", "")).strip()
+    if not token.isascii() or any(not 33 <= ord(sign) < 127 for sign in token):
+        where = str(file) if file else "HANDRAIL_TOKEN"
+        raise click.ClickException(f"{where} holds no token; put the token alone there")
+    return token
+
+
 def with_client(command: F) -> F:
     """Adds the options that name the daemon, and passes a Client as the first argument."""
 
     def wrapped(*args: Any, server: str, socket_path: str, token_file: Path | None, **options: Any) -> Any:
-        token = token_file.read_text().strip() if token_file else os.environ.get("HANDRAIL_TOKEN", "")
+        token = _token(token_file)
         return command(Client(server, socket_path, token), *args, **options)
 
     wrapped.__name__ = command.__name__
@@ -101,7 +123,7 @@ def with_client(command: F) -> F:
     for option in (
         click.option(
             "--token-file",
-            type=click.Path(path_type=Path, exists=True),
+            type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True),
             help="Else HANDRAIL_TOKEN.",
         ),
         click.option("--socket", "socket_path", envvar="HANDRAIL_SOCKET", default="", help="The daemon's socket."),

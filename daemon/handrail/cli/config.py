@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -23,11 +24,16 @@ def init(cluster: str, output: Path | None) -> None:
     """
     from handrail.adapters.settings import STARTER
 
+    if not re.fullmatch(r"[\w.:/@ -]+", cluster):
+        raise click.BadParameter(f"{cluster!r} is no name: letters, digits and . : / @ - _", param_hint="--cluster")
     text = STARTER.format(cluster=cluster)
     if output is None:
         click.echo(text, nl=False)
     elif output.exists():
         raise click.ClickException(f"{output} is there already; remove it or name another file")
     else:
-        output.write_text(text, encoding="utf-8")
+        try:
+            output.write_text(text, encoding="utf-8")
+        except OSError as wrong:
+            raise click.ClickException(f"{output} can't be written: {wrong}") from wrong
         click.echo(f"wrote {output}; next: edit it, then `handrail check --config {output}`")

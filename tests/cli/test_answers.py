@@ -1,0 +1,89 @@
+"""What answers is not always our daemon, and what it says decides the exit."""
+
+from __future__ import annotations
+
+import json
+import socketserver
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.adapters.settings import load_config
+from tests.cli.support import handrail
+from tests.cli.test_commands import one_line
+
+
+@contextmanager
+def answering(raw: bytes) -> Iterator[str]:
+    """Somebody who says this to everybody; the address."""
+
+    class Says(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(4096)
+            self.request.sendall(raw)
+
+    with socketserver.TCPServer(("127.0.0.1", 0), Says) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def http(body: Any, status: str = "200 OK") -> bytes:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return f"HTTP/1.1 {status}\r\nContent-Length: {len(raw)}\r\n\r\n".encode() + raw
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_audit_that_finds_a_broken_journal_exits_with_one(whole: bool) -> None:
+    stream = {"stream": "inc-1", "ok": whole, "broken_at": 3, "problem": "its hash is wrong"}
+    with answering(http({"ok": whole, "streams": [stream]})) as server:
+        for more in ((), ("--json",)):
+            assert handrail("audit", "verify", "--server", server, *more).code == (0 if whole else 1)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [http(b"<html>"), b"SSH-2.0-x\r\n", b"", http(b"nginx", "502 Bad Gateway")],
+    ids=["html", "ssh", "eof", "502"],
+)
+def test_what_is_no_daemon_of_ours_is_said_in_one_line(raw: bytes) -> None:
+    with answering(raw) as server:
+        one_line(handrail("status", "--server", server), 1)
+
+
+@pytest.mark.parametrize("server", ["http://127.0.0.1:port", "127.0.0.1:8080", "ftp://x", "http://"])
+def test_an_address_that_is_none_is_said(server: str) -> None:
+    assert "is no http(s) address" in one_line(handrail("status", "--server", server), 2)
+
+
+@pytest.mark.parametrize("token", ["a\nb", "\u00fc", "two words"])
+def test_a_token_that_is_none_is_said_and_not_repeated(token: str) -> None:
+    said = one_line(handrail("status", HANDRAIL_TOKEN=token), 1)
+    assert said == "Error: HANDRAIL_TOKEN holds no token; put the token alone there"
+
+
+def test_a_token_file_that_is_a_folder_is_said(tmp_path: Path) -> None:
+    assert "is a directory" in one_line(handrail("status", "--token-file", tmp_path), 2)
+
+
+def test_a_place_where_nothing_can_be_written_is_said(tmp_path: Path) -> None:
+    assert "can't be written" in one_line(handrail("config", "init", "-o", tmp_path / "none" / "x.yaml"), 1)
+
+
+@pytest.mark.parametrize("cluster", ['a"b', "a\\b", "a\nb", ""])
+def test_a_cluster_name_that_would_break_the_file_is_refused(cluster: str) -> None:
+    one_line(handrail("config", "init", "--cluster", cluster), 2)
+
+
+def test_a_cluster_name_may_be_anything_that_labels_hold(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    handrail("config", "init", "--cluster", "arn:aws:eks:eu-1:123:cluster/prod", "-o", path)
+    assert load_config(path).cluster.name == "arn:aws:eks:eu-1:123:cluster/prod"
