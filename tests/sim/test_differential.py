@@ -57,5 +57,10 @@ def test_the_simulator_answers_as_a_real_server_does(ask: Ask, answers: tuple[Re
 
 
 def test_versions_move_as_on_a_real_server(answers: tuple[Replies, Replies]) -> None:
-    simulator, server = (versions(replies) for replies in answers)
+    # Where only a part of the body is compared, controllers may be at work on the object.
+    at_rest = {ask.name for ask in SCRIPT if ask.shows is normal.whole}
+    simulator, server = (
+        {name: how for name, how in versions(replies).items() if name in at_rest} for replies in answers
+    )
     assert simulator == server
+    assert simulator["a dry run of another image"] == "same"

@@ -15,12 +15,12 @@ from .logs import LogBook
 from .objects import Obj, meta, namespace_of
 from .patch import patched
 from .paths import Review, Target, target_of
+from .query import is_set
 from .registry import How, Registry
 from .rights import Asked, Rights, User
-from .status import bad_dry_run, bad_request, not_allowed
+from .status import bad_option, bad_request, not_allowed
 
 _SCALE = Kind("autoscaling", "v1", "Scale", "scales")
-_TRUE = ("true", "True", "1")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Request:
 
     @property
     def watches(self) -> bool:
-        return self.method == "GET" and self.query.get("watch") in _TRUE
+        return self.method == "GET" and is_set(self.query, "watch")
 
 
 @dataclass(frozen=True)
@@ -220,6 +220,6 @@ def _sent(target: Target, request: Request) -> tuple[Obj, tuple[str, ...]]:
 def _how(target: Target, request: Request) -> How:
     dry_run = request.query.get("dryRun", "")
     if dry_run not in ("", "All"):
-        raise bad_dry_run(_OPTIONS.get(request.method, "CreateOptions"), dry_run)
+        raise bad_option(_OPTIONS.get(request.method, "CreateOptions"), "dryRun", dry_run, ("All",))
     manager = fields.manager_of(request.query.get("fieldManager", ""), request.user_agent)
     return How(manager, dry_run == "All", target.part)

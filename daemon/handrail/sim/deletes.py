@@ -10,11 +10,12 @@ from typing import Any
 from . import fields
 from .kinds import NAMESPACE, POD, Kind
 from .objects import Obj, at, clone, is_terminating, meta, name_of, owners_of, stamp, uid_of
+from .query import number
 from .registry import Registry, is_finished
-from .status import bad_request, not_deletable, success
+from .status import bad_option, not_deletable, success
 
 FOREGROUND = "foregroundDeletion"
-_POLICIES = ("Background", "Foreground", "Orphan")
+_POLICIES = ("Foreground", "Background", "Orphan")
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ def options_of(body: Any, query: dict[str, str]) -> Deletion:
     if given.get("orphanDependents"):
         policy = "Orphan"
     if policy not in _POLICIES:
-        raise bad_request(f'propagationPolicy: Unsupported value: "{policy}"')
-    grace = given.get("gracePeriodSeconds", query.get("gracePeriodSeconds"))
+        raise bad_option("DeleteOptions", "propagationPolicy", policy, _POLICIES)
+    grace = given.get("gracePeriodSeconds", number(query, "gracePeriodSeconds"))
     return Deletion(
         uid=str(at(given, "preconditions", "uid", default="")),
         version=str(at(given, "preconditions", "resourceVersion", default="")),

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from .kinds import Kind
 from .objects import Obj, name_of, namespace_of
 from .paths import Target
+from .query import number
 from .selectors import Selector, by_fields, by_labels
 from .status import bad_request, expired
 from .store import Store, TooOld
@@ -58,7 +59,7 @@ def _page(store: Store, items: list[Obj], query: Mapping[str, str]) -> tuple[lis
         except TooOld as error:
             raise expired("The provided continue parameter is too old") from error
         items = [obj for obj in items if (namespace_of(obj), name_of(obj)) > after]
-    limit = int(query.get("limit") or 0)
+    limit = number(query, "limit") or 0
     if limit <= 0 or len(items) <= limit:
         return items, 0
     return items[:limit], len(items) - limit

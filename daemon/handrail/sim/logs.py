@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from .behaviour import Behaviour, behaviour_of
 from .objects import Obj, at, moment, name_of, stamp
+from .query import is_set, number
 from .status import bad_request
 
 _STARTED = ("starting", "configuration loaded", "listening on :8080", "GET /healthz 200 1ms")
@@ -33,7 +34,7 @@ class LogBook:
         """The log of the container that the query names; raises the 400 of a kubelet that has none."""
         container = _container(pod, query.get("container", ""))
         status = _status(pod, container["name"])
-        previous = query.get("previous") in ("true", "True", "1")
+        previous = is_set(query, "previous")
         started = _started(pod, container["name"], status, previous=previous)
         text = self._text(str(container["image"]), previous=previous)
         return _cut(text, query, started)
@@ -86,12 +87,12 @@ def _started(pod: Obj, name: str, status: Obj, *, previous: bool) -> str:
 
 def _cut(text: str, query: Mapping[str, str], started: str) -> str:
     lines = text.splitlines()
-    if (tail := query.get("tailLines")) is not None:
-        lines = lines[-int(tail) :] if int(tail) else []
-    if query.get("timestamps") in ("true", "True", "1"):
+    if (tail := number(query, "tailLines")) is not None:
+        lines = lines[-tail:] if tail else []
+    if is_set(query, "timestamps"):
         at_start = stamp(moment(started)).replace("Z", ".000000000Z")
         lines = [f"{at_start} {line}" for line in lines]
     cut = "".join(f"{line}\n" for line in lines)
-    if limit := query.get("limitBytes"):
-        return cut.encode()[: int(limit)].decode(errors="ignore")
+    if limit := number(query, "limitBytes"):
+        return cut.encode()[:limit].decode(errors="ignore")
     return cut

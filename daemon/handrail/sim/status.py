@@ -121,10 +121,9 @@ def invalid(kind: Kind, name: str, causes: list[Cause]) -> ApiError:
     return ApiError(422, "Invalid", f'{shown} "{name}" is invalid: {listed}', details)
 
 
-def bad_dry_run(options: str, value: str) -> ApiError:
-    """`dryRun` with another value than All; `options` is the kind of options that the verb takes."""
-    kind = Kind("meta.k8s.io", "v1", options, "")
-    return invalid(kind, "", [unsupported("dryRun", value, ("All",))])
+def bad_option(options: str, field: str, value: str, known: tuple[str, ...]) -> ApiError:
+    """A parameter with an unknown value; `options` is the kind of options that the verb takes."""
+    return invalid(Kind("meta.k8s.io", "v1", options, ""), "", [unsupported(field, value, known)])
 
 
 def bad_patch(why: str) -> ApiError:

@@ -39,7 +39,8 @@ class Store:
     def __init__(self, remembered: int = 10_000) -> None:
         self.version = 1
         self._objects: dict[Kind, dict[Key, Obj]] = {}
-        self._changes: deque[Change] = deque(maxlen=remembered)
+        self.remembered = remembered
+        self._changes: deque[Change] = deque()
         self._forgotten = self.version
         self._listeners: list[Callable[[], None]] = []
 
@@ -100,8 +101,8 @@ class Store:
         return kept
 
     def _record(self, change: Change) -> None:
-        if len(self._changes) == self._changes.maxlen:
-            self._forgotten = self._changes[0].version
+        if len(self._changes) == self.remembered:
+            self._forgotten = self._changes.popleft().version
         self._changes.append(change)
         for listener in list(self._listeners):
             listener()

@@ -11,9 +11,12 @@ from .kinds import Kind
 from .listing import selector_of
 from .objects import Obj, clone, meta
 from .paths import Target
+from .query import is_set, number, version
 from .selectors import Selector
-from .status import ApiError, expired
+from .status import expired
 from .store import Change, Store, TooOld
+
+_ALL_SENT = "k8s.io/initial-events-end"
 
 
 def events(store: Store, target: Target, query: Mapping[str, str]) -> AsyncGenerator[Obj, None]:
@@ -21,8 +24,8 @@ def events(store: Store, target: Target, query: Mapping[str, str]) -> AsyncGener
 
     What is wrong with the query is raised here, before anything is sent.
     """
-    if query.get("sendInitialEvents") == "true":
-        raise ApiError(422, "Invalid", "sendInitialEvents is forbidden for watch: not simulated", {})
+    number(query, "timeoutSeconds")
+    version(query)
     return _events(store, target, query, selector_of(target, query))
 
 
@@ -33,7 +36,7 @@ async def _events(
     changed = asyncio.Event()
     ignore = store.listen(changed.set)
     try:
-        seen, first = _start(store, target, selects, query.get("resourceVersion", ""))
+        seen, first = _start(store, target, selects, query)
         for event in first:
             yield event
         while True:
@@ -50,23 +53,26 @@ async def _events(
                     yield shown
             if not await _woken(changed, deadline):
                 break
-        if query.get("allowWatchBookmarks") in ("true", "True", "1"):
+        if is_set(query, "allowWatchBookmarks"):
             yield _bookmark(target.kind, seen)
     finally:
         ignore()
 
 
-def _start(store: Store, target: Target, selects: Selector, version: str) -> tuple[int, list[Obj]]:
-    """Without a version a watch begins with all that is there."""
-    if version not in ("", "0"):
-        return int(version), []
+def _start(store: Store, target: Target, selects: Selector, query: Mapping[str, str]) -> tuple[int, list[Obj]]:
+    """Without a version, or where it is asked for, a watch begins with all that is there."""
+    initial = is_set(query, "sendInitialEvents")
+    if version(query) and not initial:
+        return version(query), []
     there = [{"type": "ADDED", "object": obj} for obj in store.all(target.kind) if selects(obj)]
+    if initial:
+        there.append(_bookmark(target.kind, store.version, annotations={_ALL_SENT: "true"}))
     return store.version, there
 
 
 def _deadline(query: Mapping[str, str]) -> float | None:
-    seconds = query.get("timeoutSeconds")
-    return asyncio.get_running_loop().time() + float(seconds) if seconds else None
+    seconds = number(query, "timeoutSeconds")
+    return asyncio.get_running_loop().time() + seconds if seconds else None
 
 
 async def _woken(changed: asyncio.Event, deadline: float | None) -> bool:
@@ -100,6 +106,6 @@ def _last_seen(change: Change) -> Obj:
     return gone
 
 
-def _bookmark(kind: Kind, version: int) -> Obj:
-    metadata = {"resourceVersion": str(version), "creationTimestamp": None}
+def _bookmark(kind: Kind, reached: int, **more: Obj) -> Obj:
+    metadata = {"resourceVersion": str(reached), **more}
     return {"type": "BOOKMARK", "object": {"kind": kind.name, "apiVersion": kind.api_version, "metadata": metadata}}

@@ -106,6 +106,8 @@ HEALTHY = [
     Ask("the first bytes of it", "GET", lambda s: _first_pod("with three pods")(s) + "/log",
         query={"limitBytes": "12"}),
     Ask("no lines of it", "GET", lambda s: _first_pod("with three pods")(s) + "/log", query={"tailLines": "0"}),
+    Ask("any lines of it", "GET", lambda s: _first_pod("with three pods")(s) + "/log", query={"tailLines": "abc"},
+        status=400),
     Ask("the log of a pod that is not there", "GET", f"{CORE}/pods/nothing/log", status=404),
 ]  # fmt: skip
 
