@@ -1,8 +1,8 @@
 """The path of an alert: `on_records` takes it in, `advance` moves its incident by one effect, until it has ended.
 
 Decode, identify, journal; then load, decide, commit, perform. What happens next is decided by core/saga.py from folded
-state; what an effect does is in effects/. Here is the one broad `except` of the product: whatever breaks, the
-incident goes to a person and its neighbours go on.
+state; what an effect does is in effects/. The broad `except`s of the product stand here alone: whatever breaks, the
+incident goes to a person (a record to the dead letters), and its neighbours go on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from handrail.core.saga import Do, Effect, Idle, next_move
 from handrail.effects import act, gather, plan, rehearse, send, take_in, verify
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
-from handrail.model.errors import HeadMoved, Transient, UnknownEvent
+from handrail.model.errors import HandrailError, HeadMoved, Transient, Undecodable, UnknownEvent
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason
 from handrail.model.record import Record, Undecoded
@@ -31,8 +31,17 @@ AT_ONCE = 8
 
 
 async def on_records(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[Record, Undecoded]]:
-    """Decode, identify, journal: all in one transaction, before any offset is committed. Returns the dead letters."""
-    return await take_in.take_in(tools, records)
+    """Decode, identify, journal: all in one transaction, before any offset is committed. Returns the dead letters.
+
+    What breaks us raises Undecodable: intake finds the record by halving and buries it, and its neighbours go on.
+    """
+    try:
+        return await take_in.take_in(tools, records)
+    except HandrailError:
+        raise
+    except Exception as broken:
+        log.exception("broken by a record")
+        raise Undecodable(Reason.BROKEN, f"{type(broken).__name__}: {str(broken)[:300]}") from broken
 
 
 async def advance(tools: Tools, incident_id: str) -> float | None:

@@ -234,3 +234,11 @@ def test_any_yaml_at_all_is_a_configuration_or_a_line_of_reasons(
     except BadConfig as wrong:
         loaded = str(wrong)
     assert isinstance(loaded, Config) or loaded
+
+
+@pytest.mark.parametrize("key", ["[t", "[key]", ""])
+def test_a_key_that_looks_like_a_mark_of_ours_is_an_unknown_key(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "handrail.yaml"
+    path.write_text(yaml.safe_dump({key: 1}))
+    with pytest.raises(BadConfig, match="unknown key"):
+        load_config(path)

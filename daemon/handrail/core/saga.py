@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from handrail.model import events as ev
-from handrail.model.incident import Incident, State
+from handrail.model.incident import Incident, State, WriteRun
 from handrail.model.policy import Policy
 from handrail.model.reason import Reason
 from handrail.model.step import Verdict
@@ -21,6 +21,8 @@ from handrail.model.write import Direction
 MAX_VOIDS = 3
 GATHER_PATIENCE = timedelta(minutes=10)
 PLAN_PATIENCE = timedelta(minutes=15)
+ACT_PATIENCE = timedelta(minutes=30)
+"""For verifying, undoing and finding out what became of a write while the API server is away: then a person is told."""
 TAKEN_PATIENCE = timedelta(hours=24)
 
 
@@ -67,8 +69,17 @@ def next_move(incident: Incident, switch: Switch, policy: Policy, now: datetime)
     if incident.state.terminal:
         return Idle(waiting_for="nothing: it has ended")
     if incident.open_write is not None:
-        return Do(effect=Effect.SETTLE)
+        return _settling(incident.open_write, now)
     return _under_flags(incident, switch, now) or _forward(incident, policy, now)
+
+
+def _settling(run: WriteRun, now: datetime) -> Move:
+    if now - run.at <= ACT_PATIENCE:
+        return Do(effect=Effect.SETTLE)
+    write = run.intent.write
+    both = f"{write.object} could not be read for too long: this write may have been applied or not"
+    unclear = ev.Outcome(key=write.key, result=ev.Result.STUCK, reason=Reason.OUTCOME_UNCLEAR, detail=both)
+    return Record(events=(unclear,))
 
 
 def _under_flags(incident: Incident, switch: Switch, now: datetime) -> Move | None:
@@ -103,9 +114,9 @@ def _forward(incident: Incident, policy: Policy, now: datetime) -> Move:
         case State.EXECUTING:
             return _executing(incident, now)
         case State.VERIFYING:
-            return _verifying(incident)
+            return _verifying(incident, now)
         case State.UNDOING:
-            return _undoing(incident)
+            return _undoing(incident, now)
         case _:
             return _undone(incident)
 
@@ -114,11 +125,13 @@ def _hand_over(reason: Reason, detail: str) -> Record:
     return Record(events=(ev.HandedOver(reason=reason, detail=detail),))
 
 
-def _patiently(incident: Incident, now: datetime, effect: Effect, patience: timedelta = GATHER_PATIENCE) -> Move:
+def _patiently(
+    incident: Incident, now: datetime, effect: Effect, patience: timedelta = GATHER_PATIENCE, step: int = 0
+) -> Move:
     if now - incident.moved_at > patience:
         waited = int(patience.total_seconds() // 60)
         return _hand_over(Reason.SOURCE_AWAY, f"could not {effect} for {waited} minutes: what it needs is away")
-    return Do(effect=effect)
+    return Do(effect=effect, step=step)
 
 
 def _gathering(incident: Incident, now: datetime) -> Move:
@@ -182,19 +195,21 @@ def _failed_write(incident: Incident) -> ev.Event | None:
     return ev.StepFailed(step=last.intent.step, reason=reason, detail=outcome.detail)
 
 
-def _verifying(incident: Incident) -> Move:
+def _verifying(incident: Incident, now: datetime) -> Move:
     verified = incident.verified
     if verified is not None and verified.verdict is Verdict.NO_EFFECT:
         return _hand_over(Reason.NO_EFFECT, f"all steps are done and it did not heal: {verified.detail}")
-    return Do(effect=Effect.VERIFY)
+    return _patiently(incident, now, Effect.VERIFY, ACT_PATIENCE)
 
 
-def _undoing(incident: Incident) -> Move:
+def _undoing(incident: Incident, now: datetime) -> Move:
     failed = _failed_write(incident)
     if isinstance(failed, ev.HandedOver):
         return Record(events=(failed,))
     step = _to_undo(incident)
-    return Record(events=(ev.Undone(),)) if step is None else Do(effect=Effect.UNDO, step=step)
+    if step is None:
+        return Record(events=(ev.Undone(),))
+    return _patiently(incident, now, Effect.UNDO, ACT_PATIENCE, step)
 
 
 def _to_undo(incident: Incident) -> int | None:

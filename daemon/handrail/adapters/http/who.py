@@ -1,5 +1,7 @@
 """Who is asking: a Kubernetes token that TokenReview vouches for, or the owner of this process through its socket.
 
+Whoever sends a token is judged by it alone, over the socket too: an audit names the person, not the pod's user.
+
 Never trusts a header that names a user. No token, a bad one, or an API server that can't be asked: nobody.
 """
 
@@ -34,10 +36,9 @@ class Who:
 
     async def __call__(self, request: web.Request) -> Person | None:
         """Raises what the review raises: not knowing is not the same as nobody."""
-        local = _local(request)
-        if local is not None:
-            return local
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if "Authorization" not in request.headers:
+            return _local(request)
+        scheme, _, token = request.headers["Authorization"].partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token or not token.isascii():
             return None

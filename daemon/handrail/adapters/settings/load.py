@@ -103,7 +103,7 @@ def _line(problem: ErrorDetails, kind: type[BaseModel]) -> str:
 
 def _plain(loc: Loc) -> Loc:
     """Without pydantic's own marks, such as the `[key]` behind a mapping's key."""
-    return tuple(part for part in loc if not (isinstance(part, str) and part.startswith("[")))
+    return tuple(part for part in loc if part != "[key]") or loc
 
 
 def _said(problem: ErrorDetails) -> str:
@@ -115,7 +115,7 @@ def _for_a_secret(loc: Loc, kind: type[BaseModel]) -> bool:
 
 
 def _sounds_secret(loc: Loc) -> bool:
-    return any(word in str(loc[-1]).lower() for word in SECRET_WORDS)
+    return bool(loc) and any(word in str(loc[-1]).lower() for word in SECRET_WORDS)
 
 
 def _suggestion(loc: Loc, kind: type[BaseModel]) -> str:
