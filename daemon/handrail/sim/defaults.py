@@ -88,9 +88,6 @@ def _container(container: Obj) -> None:
     for variable in _dicts(container.get("env")):
         if field := at(variable, "valueFrom", "fieldRef"):
             _missing(field, {"apiVersion": "v1"})
-    resources = container["resources"]
-    if resources.get("limits"):
-        resources["requests"] = dict(resources["limits"]) | (resources.get("requests") or {})
 
 
 def _pull_policy(image: str) -> str:
@@ -111,6 +108,9 @@ def _pod(obj: Obj) -> None:
     pod_spec(spec)
     _missing(spec, {"enableServiceLinks": True, "priority": 0, "preemptionPolicy": "PreemptLowerPriority"})
     _missing(spec, {"serviceAccountName": "default", "serviceAccount": "default"})
+    for resources in (container["resources"] for container in _dicts(spec.get("containers"))):
+        if resources.get("limits"):  # of pods only: a template keeps what was written
+            resources["requests"] = dict(resources["limits"]) | (resources.get("requests") or {})
     if not spec.get("tolerations"):
         spec["tolerations"] = [
             {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300} for key in _TOLERATED
@@ -175,6 +175,7 @@ def _service(obj: Obj) -> None:
 
 def _autoscaler(obj: Obj) -> None:
     _missing(_spec(obj), {"minReplicas": 1})
+    obj.setdefault("status", {"desiredReplicas": 0, "currentMetrics": None})
 
 
 def _budget(obj: Obj) -> None:

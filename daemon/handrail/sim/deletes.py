@@ -106,6 +106,8 @@ def _set_free(registry: Registry, owner: Obj) -> None:
         if len(others) != len(owners_of(obj)):
             freed = clone(obj)
             meta(freed)["ownerReferences"] = others
+            if not others:
+                del meta(freed)["ownerReferences"]
             fields.record(freed, "kube-controller-manager", kind.api_version, "", registry.now())
             registry.store.put(kind, freed)
 

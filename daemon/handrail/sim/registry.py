@@ -108,6 +108,7 @@ class Registry:
             obj.pop("status", None)
         defaults.fill(kind, obj)
         fields.record(obj, how.manager, kind.api_version, "", self.now())
+        _drop_empty(given)
         return obj
 
     def _namespace_takes(self, kind: Kind, namespace: str, body: Obj) -> None:
@@ -154,6 +155,7 @@ def _allowed(kind: Kind, before: Obj, wanted: Obj, part: str) -> Obj:
         meta(after).pop(key, None)
         if key in meta(before):
             meta(after)[key] = meta(before)[key]
+    _drop_empty(meta(after))
     if part == "status":
         return _status_only(before, after)
     if kind.status:
@@ -161,6 +163,12 @@ def _allowed(kind: Kind, before: Obj, wanted: Obj, part: str) -> Obj:
         if "status" in before:
             after["status"] = clone(before["status"])
     return after
+
+
+def _drop_empty(metadata: Obj) -> None:
+    """Empty labels, owners and so on are not kept: they are the same as none."""
+    for key in [key for key, value in metadata.items() if value in ({}, [])]:
+        del metadata[key]
 
 
 def _status_only(before: Obj, after: Obj) -> Obj:

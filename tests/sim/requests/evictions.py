@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.sim import normal
-from tests.sim.asks import Ask, Seen
-from tests.sim.requests.bodies import APPS, CORE, DRY, MANAGER, NS, POLICY, always, complete, deployment, pod
+from tests.sim.asks import JSON_PATCH, MERGE, STRATEGIC, Ask, Seen
+from tests.sim.requests.bodies import APPS, CONTAINER, CORE, DRY, MANAGER, NS, POLICY, always, complete, deployment, pod
 
 WRONG_UID = "00000000-0000-4000-8000-000000000000"
 OF_API = {"labelSelector": "app=api"}
@@ -39,6 +39,13 @@ ASKS = [
         shows=normal.parts("kind", "metadata.labels", "metadata.generation", "status.phase", "status.qosClass")),
     Ask("runs", "GET", f"{CORE}/pods/alone", until=_ready,
         shows=normal.parts("metadata.generation", "status.phase", "spec.terminationGracePeriodSeconds")),
+    Ask("its image may change", "PATCH", f"{CORE}/pods/alone",
+        {"spec": {"containers": [{"name": CONTAINER, "image": "other:1"}]}}, STRATEGIC, {**MANAGER, **DRY},
+        shows=lambda b: (b["metadata"]["generation"], [c["image"] for c in b["spec"]["containers"]])),
+    Ask("its labels may change", "PATCH", f"{CORE}/pods/alone", {"metadata": {"labels": {"app": None}}}, MERGE,
+        {**MANAGER, **DRY}, shows=normal.parts("metadata.generation", "metadata.labels")),
+    Ask("its container's name may not", "PATCH", f"{CORE}/pods/alone",
+        [{"op": "replace", "path": "/spec/containers/0/name", "value": "other"}], JSON_PATCH, MANAGER, 422),
     Ask("a pod with a wrong UID is not deleted", "DELETE", f"{CORE}/pods/alone", {"preconditions": {"uid": WRONG_UID}},
         status=409),
     Ask("a pod is not deleted in a dry run", "DELETE", f"{CORE}/pods/alone", query=DRY,
@@ -61,7 +68,7 @@ ASKS = [
     Ask("allows nothing", "GET", BUDGET, until=_allowed(0)),
     Ask("an eviction against it", "POST", _path(0), lambda s: _eviction(s, 0), status=429),
     Ask("a dry run of an eviction against it", "POST", _path(0), lambda s: _eviction(s, 0, dryRun=["All"]), status=429),
-    Ask("a smaller budget", "PATCH", BUDGET, {"spec": {"minAvailable": 1}}, "application/merge-patch+json", MANAGER,
+    Ask("a smaller budget", "PATCH", BUDGET, {"spec": {"minAvailable": 1}}, MERGE, MANAGER,
         shows=normal.parts("metadata.generation", "spec")),
     Ask("allows two", "GET", BUDGET, until=_allowed(2)),
     Ask("an eviction with a wrong UID", "POST", _path(2),
@@ -77,7 +84,7 @@ ASKS = [
     Ask("an eviction can't be read", "GET", _path(1), status=405),
     Ask("another pod takes the place", "GET", f"{APPS}/deployments/api", until=complete, shows=normal.nothing),
     Ask("a budget by share", "PATCH", BUDGET, {"spec": {"minAvailable": None, "maxUnavailable": "50%"}},
-        "application/merge-patch+json", MANAGER, shows=normal.parts("metadata.generation", "spec")),
+        MERGE, MANAGER, shows=normal.parts("metadata.generation", "spec")),
     Ask("allows its share", "GET", BUDGET, until=_allowed(1), shows=normal.part("status")),
     Ask("something holds the namespace", "POST", f"{CORE}/configmaps",
         {"metadata": {"name": "held", "finalizers": ["handrail.dev/held"]}}, query=MANAGER, status=201),
@@ -85,6 +92,6 @@ ASKS = [
         shows=normal.parts("kind", "metadata.name", "spec", "status.phase")),
     Ask("nothing new may come in", "POST", f"{CORE}/configmaps", {"metadata": {"name": "late"}}, status=403),
     Ask("what held it lets go", "PATCH", f"{CORE}/configmaps/held", {"metadata": {"finalizers": None}},
-        "application/merge-patch+json", MANAGER, shows=normal.nothing),
+        MERGE, MANAGER, shows=normal.nothing),
     Ask("until it is gone", "GET", f"/api/v1/namespaces/{NS}", status=404, until=always),
 ]  # fmt: skip

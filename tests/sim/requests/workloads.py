@@ -101,6 +101,23 @@ STANDING = [
     Ask("a merge patch replaces the containers", "PATCH", STILL,
         {"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "side:latest"}]}}}}, MERGE,
         {**MANAGER, **DRY}, shows=normal.part("spec", "template", "spec", "containers")),
+    Ask("a patch of the status leaves the spec alone", "PATCH", f"{STILL}/status",
+        {"spec": {"replicas": 5}, "status": {"replicas": 7}}, MERGE, {**MANAGER, **DRY},
+        shows=normal.parts("metadata.generation", "spec.replicas", "status.replicas")),
+    Ask("replaced as a whole", "PUT", STILL, deployment("still", revisionHistoryLimit=3), query={**MANAGER, **DRY},
+        shows=normal.parts("metadata.generation", "metadata.labels", "metadata.annotations", "spec", "status")),
+    Ask("a strategic merge of variables", "PATCH", STILL,
+        {"spec": {"template": {"spec": {"containers": [{"name": CONTAINER, "env": [{"name": "B", "value": "1"},
+         {"name": "A", "value": "1"}], "ports": [{"containerPort": 80}], "args": ["x"]}],
+         "tolerations": [{"key": "k"}], "nodeSelector": {"disk": "ssd"}}}}},
+        STRATEGIC, {**MANAGER, **DRY}, shows=normal.part("spec")),
+    Ask("probes and limits", "PATCH", STILL,
+        {"spec": {"template": {"spec": {"containers": [{"name": CONTAINER, "readinessProbe":
+         {"httpGet": {"port": 8080}}, "resources": {"limits": {"memory": "64Mi"}}, "env":
+         [{"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+         "volumeMounts": [{"name": "c", "mountPath": "/c"}]}],
+         "volumes": [{"name": "c", "configMap": {"name": "c"}}]}}}},
+        STRATEGIC, {**MANAGER, **DRY}, shows=normal.part("spec")),
     Ask("its scale", "GET", f"{STILL}/scale"),
     Ask("its status", "GET", f"{STILL}/status", shows=normal.part("status")),
     Ask("delete it in a dry run", "DELETE", STILL, query=DRY),
@@ -120,6 +137,14 @@ OTHERS = [
     Ask("an autoscaler upside down", "POST", f"{APPS.replace('apps/v1', 'autoscaling/v2')}/horizontalpodautoscalers",
         {"metadata": {"name": "upside"}, "spec": {"minReplicas": 3, "maxReplicas": 2, "scaleTargetRef":
          {"apiVersion": "apps/v1", "kind": "Deployment", "name": "x"}}}, status=422),
+    Ask("a service", "POST", f"{CORE}/services",
+        {"metadata": {"name": "front"}, "spec": {"selector": {"app": "x"}, "ports": [{"port": 80}]}},
+        query={**MANAGER, **DRY}, status=201,
+        shows=normal.parts("kind", "spec.type", "spec.ports", "spec.selector", "spec.sessionAffinity", "status")),
+    Ask("an autoscaler", "POST", f"{APPS.replace('apps/v1', 'autoscaling/v2')}/horizontalpodautoscalers",
+        {"metadata": {"name": "upright"}, "spec": {"maxReplicas": 2, "metrics": [{"type": "Resource", "resource":
+         {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}], "scaleTargetRef":
+         {"apiVersion": "apps/v1", "kind": "Deployment", "name": "x"}}}, query={**MANAGER, **DRY}, status=201),
     Ask("a stateful set", "POST", f"{APPS}/statefulsets",
         {"metadata": {"name": "cart"}, "spec": {"replicas": 0, "serviceName": "cart", "selector":
          {"matchLabels": {"app": "cart"}}, "template": template("cart")}}, query=MANAGER, status=201),
