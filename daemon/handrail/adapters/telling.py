@@ -31,6 +31,8 @@ log = structlog.get_logger("telling")
 T = TypeVar("T")
 
 POLL_SECONDS = 5.0
+BREATH_SECONDS = 0.2
+"""States that follow each other faster than this are shown as one: Slack takes about one message a second."""
 PATIENCE = timedelta(seconds=30)
 """How long Slack may be away before the second channel is told of an incident."""
 REFUSED_AGAIN = timedelta(seconds=60)
@@ -104,6 +106,7 @@ class Teller:
         self._now = now
         self._late: dict[str, Late] = {}
         self._shown: dict[str, Card] = {}
+        self._unreadable: dict[str, datetime] = {}
         self._hooked: OrderedDict[str, str] = OrderedDict()
         self._slack_back = _LONG_AGO
         self._hook_back = _LONG_AGO
@@ -114,6 +117,7 @@ class Teller:
             try:
                 await self.tell_all()
                 await self._store.wait_changed(POLL_SECONDS)
+                await asyncio.sleep(BREATH_SECONDS)
             except Transient as away:
                 log.warning("the store is away: people are told later", why=str(away))
                 await asyncio.sleep(away.retry_after)
@@ -122,13 +126,17 @@ class Teller:
         """One round over every incident whose journal has grown. One that can't be read does not stop the others."""
         untold = await self._store.untold()
         self._late = {id_: late for id_, late in self._late.items() if id_ in untold}
+        self._unreadable = {id_: again for id_, again in self._unreadable.items() if id_ in untold}
         for id_ in untold:
+            if self._now() < self._unreadable.get(id_, _LONG_AGO):
+                continue
             try:
                 await self._tell(id_)
             except Transient:
                 raise
             except HandrailError as broken:
-                log.error("an incident could not be told", incident=id_, why=f"{type(broken).__name__}: {broken}"[:300])
+                self._unreadable[id_] = self._now() + REFUSED_AGAIN
+                log.error("an incident can't be told", incident=id_, why=f"{type(broken).__name__}: {broken}"[:300])
 
     async def _tell(self, id_: str) -> None:
         news = await self._read(id_)

@@ -6,6 +6,7 @@ anything is laid out. Never hides a part of a diff: long lines are folded, not c
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
@@ -14,6 +15,8 @@ from handrail.core.words import clock
 from handrail.model.card import Card
 
 NARROWEST = 20
+_WORD = re.compile(r"(?:`[^`\s]+(?: [^`\s]+)*`|\S)+")
+"""A command in backticks stays on one line, to be copied."""
 
 _RESET = "\x1b[0m"
 _COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m", "#": "\x1b[1m"}
@@ -32,14 +35,14 @@ def render(card: Card, width: int = 80, *, colour: bool = False) -> str:
         _diff("What changes", card.diff, width, colour),
         _diff("Taken back by", card.undo_diff, width, colour),
         _facts(card, width),
-        _plain(card.next_action.replace("`", ""), width),
+        _plain(card.next_action, width).replace("`", ""),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
 def _title(card: Card, width: int) -> str:
     where = f"{card.target} in {card.cluster}" if card.cluster else card.target
-    lines = [*_fold(f"{card.title}  [{card.state}]", width), *_fold(f"{where}  ({card.incident})", width)]
+    lines = [*_fold(f"{card.title} [{card.state}]", width), *_fold(f"{where} ({card.incident})", width)]
     return "\n".join([*lines, "─" * width])
 
 
@@ -83,7 +86,7 @@ def _fold(text: str, width: int, first: str = "", then: str = "") -> list[str]:
     lines: list[str] = []
     current = first
     fresh = True
-    for word in neutral(text).split():
+    for word in _WORD.findall(neutral(text)):
         for piece in _pieces(word, width - len(then or first)):
             if not fresh and _columns(current) + 1 + _columns(piece) > width:
                 lines.append(current)

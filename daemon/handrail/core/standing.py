@@ -10,6 +10,7 @@ from datetime import datetime
 
 from handrail.core.words import because, clock, one_line, plural, span
 from handrail.model.approval import ApprovalRequest
+from handrail.model.events import Result
 from handrail.model.incident import Incident, State, WriteRun
 from handrail.model.write import Direction
 
@@ -62,9 +63,20 @@ def _too_late(incident: Incident, now: datetime) -> bool:
 
 
 def _half_done(incident: Incident) -> str:
-    unclear = f" A write was sent and its outcome is not known yet: {_summary(incident.open_write)}."
-    done = f" Done so far: {'; '.join(still_in_place(incident))}." if still_in_place(incident) else ""
-    return (unclear if incident.open_write else "") + (done or " Nothing has been changed.")
+    """Never says that nothing was changed where nobody can tell."""
+    in_place, unclear = still_in_place(incident), _unclear(incident)
+    told = f" Nobody can tell yet whether this was applied: {'; '.join(unclear)}." if unclear else ""
+    if in_place:
+        return f"{told} Done so far: {'; '.join(in_place)}."
+    if incident.undone_steps:
+        return f"{told} What was done has been taken back."
+    return told or " Nothing has been changed."
+
+
+def _unclear(incident: Incident) -> tuple[str, ...]:
+    """Writes without an outcome, or with one that could not be settled."""
+    stuck = (run for run in incident.writes if run.outcome is None or run.outcome.result is Result.STUCK)
+    return tuple(_summary(run) for run in stuck)
 
 
 def _summary(run: WriteRun | None) -> str:
@@ -111,7 +123,7 @@ def _doing(incident: Incident, now: datetime) -> str:
 def _again(incident: Incident, sentence: str) -> str:
     if not incident.voids:
         return sentence
-    return f"Things changed under the plan ({plural(incident.voids, 'time')}); looking again. Nothing was written."
+    return f"Things changed under the plan ({plural(incident.voids, 'time')}); looking again.{_half_done(incident)}"
 
 
 def _round(incident: Incident, sentence: str) -> str:
@@ -123,10 +135,7 @@ def _round(incident: Incident, sentence: str) -> str:
 def _asking(incident: Incident, now: datetime) -> str:
     if incident.request is None or _too_late(incident, now):
         return f"The time to decide is over; a person gets it.{_half_done(incident)}"
-    left = span(incident.request.expires - now)
-    return (
-        f"Waits for a person to decide until {clock(incident.request.expires)} ({left} left). Nothing has been changed."
-    )
+    return f"Waits for a person to decide until {clock(incident.request.expires)}.{_half_done(incident)}"
 
 
 def _executing(incident: Incident) -> str:

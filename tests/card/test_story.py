@@ -1,0 +1,197 @@
+"""The story line by line, and the report over the whole journal."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handrail.core.report import MOST, report
+from handrail.core.report_times import times
+from handrail.core.story import line
+from handrail.model import events as ev
+from handrail.model.approval import Person
+from handrail.model.evidence import Away
+from handrail.model.incident import State
+from handrail.model.reason import Reason
+from tests.card import journals as j
+from tests.factories import story_to
+
+
+def lines(events: tuple[ev.Event, ...]) -> list[str]:
+    return [told for entry in j.entries(events) if (told := line(entry))]
+
+
+def test_the_story_of_a_repair_reads_from_alert_to_end() -> None:
+    assert lines(j.HEALED) == [
+        "Opened for the alert KubeDeploymentRolloutStuck about Deployment shop/checkout.",
+        "Looked at Deployment shop/checkout: 2 of 3 ready, 4 pieces of evidence. "
+        "Found: revision 2 crashes, revision 1 was healthy.",
+        "Planned by runbooks with high confidence: revision 2 crashes at start.",
+        "Asked slack:U0ONCALL, slack:U0SECOND, kubernetes:alice, kubernetes group sre. "
+        "Please decide until 12:31:00 UTC.",
+        "slack:U0ONCALL approved exactly what the card shows.",
+        "Doing now: set the template of revision 1.",
+        "Step 1 is done.",
+        "Every step is done; watching whether it heals.",
+        "It healed (3 of 3 ready): all 3 pods are ready.",
+    ]
+
+
+def test_the_story_of_an_undo_says_what_is_taken_back() -> None:
+    assert lines(j.UNDONE)[-4:] == [
+        "It got worse (0 of 3 ready): 0 of 3 pods are ready.",
+        "Taking back: set the template of revision 2 again.",
+        "Step 1 is taken back.",
+        "Everything that was done has been taken back.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        (ev.AlertAttached(alert=j.alert(), source=j.SOURCE), None),
+        (
+            ev.AlertAttached(alert=j.alert("resolved"), source=j.SOURCE),
+            "The alert KubeDeploymentRolloutStuck says it is resolved; the live object decides whether it is.",
+        ),
+        (
+            ev.ModelAnswered(request="r", failed=Reason.MODEL_AWAY, detail="429."),
+            "The model gave no usable answer: MODEL_AWAY: 429.",
+        ),
+        (ev.ModelAnswered(request="r", raw="x"), None),
+        (
+            ev.CompileRefused(reason=Reason.CONFLICTING_STEPS, detail="two"),
+            "The plan could not become steps: CONFLICTING_STEPS: two.",
+        ),
+        (
+            ev.Voided(reason=Reason.DRIFTED, detail="x"),
+            "Void, nothing was written; looking and asking anew: DRIFTED: x.",
+        ),
+        (j.outcome(ev.Result.DONE), None),
+        (j.outcome(ev.Result.REFUSED, reason=Reason.DENIED), "The API server refused a write (DENIED)."),
+        (j.outcome(ev.Result.STUCK), "Nobody can tell whether a write was applied."),
+        (j.outcome(ev.Result.ABSENT), "A write did not reach the cluster; it may be tried again."),
+        (
+            ev.StepFailed(step=0, reason=Reason.DRIFTED, detail="somebody changed it."),
+            "Step 1 failed: DRIFTED: somebody changed it.",
+        ),
+        (
+            ev.Rejected(request="r", by=j.SAM, why="too\nrisky"),
+            "slack:U0SECOND rejected it: too risky.",
+        ),
+        (ev.Rejected(request="r", by=j.SAM), "slack:U0SECOND rejected it; nothing was written."),
+        (ev.Paused(by="local:root", why="freeze"), "local:root stopped everything: freeze."),
+        (ev.Taken(by=j.ONA), "slack:U0ONCALL took it; nothing is done to it until it is given back."),
+        (
+            ev.Suppressed(reason=Reason.MERGED, detail="same target", into="inc-b"),
+            "Closed, nothing to do: MERGED: same target. It goes on as inc-b.",
+        ),
+        (ev.GatheringBegun(), None),
+        (ev.Rehearsed(rehearsal=j.rehearsal()), None),
+        (ev.Compiled(saga=j.SAGA), None),
+    ],
+)
+def test_each_event_is_told_in_one_sentence_or_not_at_all(event: ev.Event, told: str | None) -> None:
+    (entry,) = j.entries((event,))
+    assert line(entry) == told
+
+
+@given(st.text(max_size=3000))
+def test_a_line_stays_one_line_whatever_the_world_says(text: str) -> None:
+    for event in (
+        j.opened(text),
+        j.handed_over(detail=text),
+        ev.Noted(text=text, by=text),
+        ev.Rejected(request="r", by=Person(via="slack", name=text), why=text),
+        j.gathered(away=(Away(source=text, why=text),) * 30),
+    ):
+        (entry,) = j.entries((event,))
+        told = line(entry) or ""
+        assert len(told) <= 700
+        assert "\n" not in told
+
+
+def test_times_are_given_with_and_without_waiting_for_people() -> None:
+    taken = times(j.incident(j.HEALED), j.entries(j.HEALED))
+    assert taken.before == timedelta(minutes=2)
+    assert taken.mitigated == timedelta(seconds=140)
+    assert taken.waited == timedelta(seconds=10)
+
+
+def test_waits_that_overlap_count_once() -> None:
+    events = (
+        *j.ASKED,
+        ev.Taken(by=j.SAM),
+        ev.Paused(by="x", why="y"),
+        ev.GivenBack(by=j.SAM),
+        ev.Resumed(by="x"),
+        ev.Approved(request="req-1", by=j.ONA),
+    )
+    assert times(j.incident(events), j.entries(events)).waited == timedelta(seconds=50)
+
+
+def test_an_open_wait_counts_up_to_the_last_event() -> None:
+    events = (*j.ASKED, ev.Noted(text="still here"))
+    assert times(j.incident(events), j.entries(events)).waited == timedelta(seconds=10)
+
+
+def test_the_report_of_a_repair_tells_everything_once() -> None:
+    away = (Away(source="prometheus", why="connection refused"),)
+    calls = (ev.ModelAsked(request="m", model="x", input_tokens=1200),)
+    answered = ev.ModelAnswered(request="m", raw="r", input_tokens=1000, output_tokens=90)
+    events = (*j.LOOKING[:2], j.gathered(away=away), j.HEALED[3], *calls, answered, *j.HEALED[4:])
+    text = report(j.incident(events), j.entries(events))
+    for part in (
+        "# KubeDeploymentRolloutStuck: Deployment shop/checkout",
+        "- state: RESOLVED",
+        "- time to mitigate: 2 min 40 s",
+        "- time to mitigate without waiting for people: 2 min 30 s",
+        "- e3 [api] pods of revision 2 crash, from kubernetes: pods",
+        "- away: prometheus: connection refused",
+        "high: revision 2 crashes at start (evidence e3, e1)",
+        "slack:U0ONCALL approved exactly what the card shows.",
+        "do: set the template of revision 1 (key inc-abcdefghij/1/0/do/uid-1/patch)",
+        "        +  image: shop/checkout:1.4.2",
+        "It healed (3 of 3 ready)",
+        "- 1 call, 1200 tokens in, 90 tokens out",
+    ):
+        assert text.count(part) >= 1, part
+
+
+def test_the_report_of_an_undo_shows_the_undo_diff_and_nothing_left_in_place() -> None:
+    events = (*j.UNDONE, j.handed_over(Reason.WORSE, "it got worse; what was done has been taken back"))
+    text = report(j.incident(events), j.entries(events))
+    assert "undo: set the template of revision 2 again" in text
+    assert text.count("        +  image: shop/checkout:1.5.0") == 1
+    assert "- in place:" not in text
+    assert "not mitigated by Handrail" in text
+
+
+def test_what_is_half_done_stands_at_the_head_of_the_report() -> None:
+    events = (*j.WORSE, j.handed_over(Reason.CANNOT_UNDO, "somebody changed it"))
+    text = report(j.incident(events), j.entries(events))
+    assert "- in place: set the template of revision 1" in text.split("## Times")[0]
+
+
+@pytest.mark.parametrize("state", [s for s in State if s is not State.SUPPRESSED])
+def test_every_state_can_be_reported(state: State) -> None:
+    try:
+        events = (j.opened(), *story_to(state, j.ID))
+    except KeyError:
+        pytest.skip("no story leads there")
+    text = report(j.incident(events), j.entries(events))
+    assert f"- state: {state}" in text
+    assert "## The story" in text
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.text(max_size=100).flatmap(lambda t: st.integers(1, 200).map(lambda n: t * n)))
+def test_a_report_is_bounded(text: str) -> None:
+    text = text.encode(errors="replace").decode()
+    notes = tuple(ev.Noted(text=text) for _ in range(300))
+    events = (j.opened(text), *j.HEALED[1:], *notes)
+    made = report(j.incident(events), j.entries(events))
+    assert len(made) <= MOST + 100
