@@ -39,7 +39,8 @@ def with_mentions(line: str) -> str:
 def commands(text: str, most: int) -> str:
     """Our own sentence with commands in backticks; if they are not in pairs it is treated like any other text."""
     pieces = text.split("`")
-    if len(pieces) % 2 == 0 or units(text) > most:
+    # Two backticks side by side open a fence, not a command.
+    if len(pieces) % 2 == 0 or "``" in text or units(text) > most:
         return prose(text, most)
     return "`".join(prose(piece, most) if n % 2 else _keep_edges(piece, most) for n, piece in enumerate(pieces))
 
