@@ -33,10 +33,11 @@ demo: $(VENV)/.demo ## an incident from alert to repair on this machine (ARGS=--
 	@$(BIN)/handrail demo $(ARGS)
 
 test: check ## lint, types, layers and every test (real servers: make servers)
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n 2 -m "not server" $(ARGS)
+	$(BIN)/pytest -m server $(ARGS)
 
 quick: check ## the same without the tests that need a server, in under a minute
-	$(BIN)/pytest -q -m "not server" $(ARGS)
+	HANDRAIL_HYPOTHESIS=quick $(BIN)/pytest -q -n 2 -m "not server" $(ARGS)
 
 check: lint types layers
 

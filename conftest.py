@@ -1,3 +1,20 @@
 """Fixtures of the real servers are shared by all tests; each starts its server only when a test asks for it."""
 
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, Phase, settings
+
 pytest_plugins = ["tests.servers.fixtures"]
+
+# Timings are not asserted anywhere, so a slow machine is no failure; examples are fewer where somebody waits.
+settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "quick",
+    deadline=None,
+    max_examples=15,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HANDRAIL_HYPOTHESIS", "full"))

@@ -15,7 +15,7 @@ from handrail.model.step import Risk
 from handrail.model.write import Direction
 from tests.saga.world import ONCALL, PureWorld
 
-MANY = settings(max_examples=80, deadline=None)
+MANY = settings(deadline=None)
 LONG = 400
 
 
@@ -111,7 +111,7 @@ def test_only_what_was_done_is_undone_last_step_first(data: st.DataObject) -> No
     assert undone == sorted(undone, reverse=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(st.data())
 def test_every_incident_ends_or_waits_for_a_person_who_holds_it(data: st.DataObject) -> None:
     """With people who in the end do nothing more, a stop that is lifted, and time that goes on."""
