@@ -9,7 +9,7 @@ from typing import Any
 
 from . import schema
 from .kinds import Kind
-from .objects import Obj, clone
+from .objects import Obj, at, clone
 from .status import ApiError, bad_patch, bad_request
 
 STRICT = "Strict"
@@ -38,7 +38,17 @@ def whole(kind: Kind, body: Any, strictness: str) -> Obj:
 
 def result_of_patch(kind: Kind, body: Obj, strictness: str) -> Obj:
     """An object that a patch has made, without its unknown fields."""
-    return _read(kind, body, strictness, bad_patch)
+    obj = _read(kind, body, strictness, bad_patch)
+    version, name = body.get("apiVersion"), body.get("kind") or kind.name
+    if not version:
+        raise bad_request(f"the name of the object ({_name(body)} based on URL) was undeterminable")
+    if (version, name) != (kind.api_version, kind.name):
+        raise bad_patch(f"no kind {name} is registered for {version}")
+    return obj
+
+
+def _name(body: Obj) -> str:
+    return str(at(body, "metadata", "name", default=""))
 
 
 def _unreadable(kind: Kind, why: str) -> str:

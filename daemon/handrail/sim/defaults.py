@@ -49,7 +49,7 @@ def fill(kind: Kind, obj: Obj) -> None:
 
 def _missing(obj: Obj, values: Obj) -> None:
     for key, value in values.items():
-        if obj.get(key) is None:
+        if obj.get(key) in (None, ""):
             obj[key] = dict(value) if isinstance(value, dict) else value
 
 
@@ -71,6 +71,8 @@ def pod_spec(spec: Obj) -> None:
         for source in ("configMap", "secret", "projected", "downwardAPI"):
             if isinstance(volume.get(source), dict):
                 _missing(volume[source], {"defaultMode": 420})
+        if volume.keys() <= {"name"}:
+            volume["emptyDir"] = {}
 
 
 def _dicts(value: Any) -> list[Obj]:
@@ -202,7 +204,7 @@ def _counted_template(obj: Obj) -> None:
 
 
 def _event(obj: Obj) -> None:
-    _missing(obj, {"type": "", "source": {}, "reportingComponent": "", "reportingInstance": ""})
+    _missing(obj, {"source": {}, "reportingComponent": "", "reportingInstance": ""})
     for key in ("eventTime", "firstTimestamp", "lastTimestamp"):
         obj.setdefault(key, None)
 

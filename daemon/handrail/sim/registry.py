@@ -11,7 +11,7 @@ from . import defaults, fields, validate
 from .clock import Clock
 from .ids import Ids
 from .kinds import DEPLOYMENT, NAMESPACE, Kind
-from .objects import Obj, annotations_of, at, clone, is_terminating, meta, name_of, stamp, uid_of
+from .objects import Obj, annotations_of, at, clone, is_terminating, meta, name_of, namespace_of, stamp, uid_of
 from .status import ApiError, already_exists, bad_request, forbidden, invalid, not_found, other_uid, stale
 from .store import Store
 
@@ -139,6 +139,8 @@ def _preconditions(kind: Kind, before: Obj, wanted: Obj, *, whole: bool) -> None
     if name != name_of(before):
         message = f"the name of the object ({name}) does not match the name on the URL ({name_of(before)})"
         raise bad_request(message)
+    if (meta(wanted).get("namespace") or namespace_of(before)) != namespace_of(before):
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     if whole and uid and uid != uid_of(before):
         raise other_uid(kind, name_of(before), uid, uid_of(before))
     version = meta(wanted).get("resourceVersion")
@@ -149,8 +151,9 @@ def _preconditions(kind: Kind, before: Obj, wanted: Obj, *, whole: bool) -> None
 def _allowed(kind: Kind, before: Obj, wanted: Obj, part: str) -> Obj:
     """What is left of the wanted object once the server's own fields are put back."""
     after = clone(wanted)
-    for key in ("uid", "creationTimestamp"):
-        meta(after).setdefault(key, meta(before).get(key))
+    for key in ("namespace", "uid", "creationTimestamp"):
+        if key in meta(before) and not meta(after).get(key):
+            meta(after)[key] = meta(before)[key]
     for key in (*_SERVERS_OWN, "resourceVersion"):
         meta(after).pop(key, None)
         if key in meta(before):

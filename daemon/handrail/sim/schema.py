@@ -7,14 +7,25 @@ which key a list is merged. It judges no values: that is `validate`. Without the
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from .kinds import Kind
 from .objects import Obj
+from .quantity import canonical, is_quantity
 
 _VERSION = "v1.36.0-local"
+_QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+# Numbers and switches whose zero is not kept; of others a zero is a value (no replicas, say).
+_ZERO_IS_NOTHING = frozenset(
+    {
+        *("minReadySeconds", "paused", "unschedulable", "hostNetwork", "hostPID", "hostIPC", "readOnly", "stdin"),
+        *("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"),
+        *("containerPort", "tty"),
+    }
+)
 _NAMES = {bool: "bool", int: "number", float: "number", str: "string", list: "array", dict: "object"}
 _ACCEPTED: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -105,11 +116,19 @@ def _walk(schema: Obj, value: Any, path: str, reading: Reading) -> Any:
         wanted = "/".join(t for t in dict.fromkeys(_types(schema)) if t != "null")
         reading.mistyped.append(f"cannot unmarshal {_NAMES[type(value)]} into field {path} of type {wanted}")
         return value
+    if schema is _definitions().get(_QUANTITY) and value is not None:
+        return canonical(value)
     if isinstance(value, dict):
         return _walk_object(schema, value, path, reading)
     if isinstance(value, list) and "items" in schema:
-        return [_walk(schema["items"], item, f"{path}[{i}]", reading) for i, item in enumerate(value)]
+        return [_walk_item(schema["items"], item, f"{path}[{i}]", reading) for i, item in enumerate(value)]
     return value
+
+
+def _walk_item(schema: Obj, value: Any, path: str, reading: Reading) -> Any:
+    if value is None and "object" in _types(resolve(schema)):
+        value = {}
+    return _walk(schema, value, path, reading)
 
 
 def _walk_object(schema: Obj, value: Obj, path: str, reading: Reading) -> Obj:
@@ -119,15 +138,50 @@ def _walk_object(schema: Obj, value: Obj, path: str, reading: Reading) -> Obj:
         found = child(schema, key)
         if found is None:
             reading.unknown.append(where)
-        elif inner is not None:
-            kept[key] = _walk(found, inner, where, reading)
+        else:
+            if inner is None and key not in schema.get("properties", {}) and "string" in _types(resolve(found)):
+                inner = _null_in_map(found)
+            read_value = _walk(found, inner, where, reading)
+            if not _counts_as_nothing(schema, found, key, inner):
+                kept[key] = read_value
     return kept
+
+
+def _null_in_map(found: Obj) -> str:
+    """A null as the value of a map of strings is an empty string, of quantities a zero; neither is left out."""
+    return "0" if resolve(found) is _definitions().get(_QUANTITY) else ""
+
+
+def _counts_as_nothing(schema: Obj, found: Obj, key: str, value: Any) -> bool:
+    """Is a field with this value the same as none? So it is for null, empty lists and maps, empty strings and
+    some zeros, but not inside a map (the data of a ConfigMap, say), where an empty string is a value."""
+    if value is None:
+        return True
+    if key not in schema.get("properties", {}):
+        return False
+    if value == {}:
+        return "additionalProperties" in resolve(found)
+    if value == "":
+        return "string" in resolve(found).get("type", ())
+    return value == [] or (not value and key in _ZERO_IS_NOTHING)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _fits(schema: Obj, value: Any) -> bool:
     types = set(_types(schema))
     if not types or value is None:
         return True
+    if schema is _definitions().get(_QUANTITY):
+        return not isinstance(value, bool) and is_quantity(value)
+    if schema.get("format") == "date-time":
+        return isinstance(value, str) and _is_time(value)
     accepted = tuple(t for name in types for t in _ACCEPTED.get(name, ()))
     if isinstance(value, bool):
         return bool in accepted

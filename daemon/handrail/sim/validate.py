@@ -4,10 +4,9 @@ Pure: an object, complete with its defaults, and what it replaces -> causes. It 
 wrong about workloads, not all that Kubernetes checks; a body that passes here may still fail on a real cluster.
 """
 
-import re
 from collections.abc import Callable
-from typing import Any
 
+from . import names, validate_pods
 from .kinds import (
     AUTOSCALER,
     BUDGET,
@@ -25,13 +24,8 @@ from .objects import Obj, at, meta
 from .selectors import matches
 from .status import Cause, forbidden_change, required, unsupported, wrong
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
 _DNS_LABELS = (NAMESPACE, SERVICE)
-_NOT_NEGATIVE = "must be greater than or equal to 0"
 _IMMUTABLE = "field is immutable"
-_POD_MAY_CHANGE = ("activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations", "schedulingGates")
 _STATEFUL_SET_MAY_CHANGE = (
     "replicas",
     "ordinals",
@@ -55,24 +49,11 @@ def causes(kind: Kind, obj: Obj, before: Obj | None) -> list[Cause]:
 
 def _metadata(kind: Kind, obj: Obj) -> list[Cause]:
     name = str(meta(obj).get("name", ""))
-    found = []
     if not name:
-        found.append(required("metadata.name", "name or generateName is required"))
-    elif kind in _DNS_LABELS and not (_LABEL.fullmatch(name) and len(name) <= 63):
-        found.append(wrong("metadata.name", name, "a lowercase RFC 1123 label must consist of lower case "
-                           "alphanumeric characters or '-', and must start and end with one"))  # fmt: skip
-    elif not (_SUBDOMAIN.fullmatch(name) and len(name) <= 253):
-        found.append(wrong("metadata.name", name, "a lowercase RFC 1123 subdomain must consist of lower case "
-                           "alphanumeric characters, '-' or '.', and must start and end with one"))  # fmt: skip
-    return found + _labels(meta(obj).get("labels"), "metadata.labels")
-
-
-def _labels(labels: Any, field: str) -> list[Cause]:
-    return [
-        wrong(field, value, "a valid label must be an empty string or consist of alphanumeric characters")
-        for value in (labels or {}).values()
-        if not _LABEL_VALUE.fullmatch(str(value)) or len(str(value)) > 63
-    ]
+        found = [required("metadata.name", "name or generateName is required")]
+    else:
+        found = (names.label if kind in _DNS_LABELS else names.subdomain)("metadata.name", name)
+    return found + names.values("metadata.labels", meta(obj).get("labels"))
 
 
 def _same_identity(obj: Obj, before: Obj) -> list[Cause]:
@@ -94,39 +75,11 @@ def _template(obj: Obj, before: Obj | None) -> list[Cause]:
     elif not matches(spec["selector"], labels):
         detail = "`selector` does not match template `labels`"
         found.append(wrong("spec.template.metadata.labels", labels, detail))
-    found += _labels(labels, "spec.template.metadata.labels")
-    found += _pod_spec(at(spec, "template", "spec", default={}), "spec.template.spec")
+    found += names.values("spec.template.labels", labels)
+    found += validate_pods.of_spec(at(spec, "template", "spec", default={}), "spec.template.spec")
     if at(spec, "template", "spec", "restartPolicy") != "Always":
         value = at(spec, "template", "spec", "restartPolicy")
         found.append(unsupported("spec.template.spec.restartPolicy", value, ("Always",)))
-    return found
-
-
-def _pod_spec(spec: Obj, field: str) -> list[Cause]:
-    containers = spec.get("containers") or []
-    if not containers:
-        return [required(f"{field}.containers")]
-    found = []
-    seen: set[str] = set()
-    for index, container in enumerate(containers):
-        found += _container(container, f"{field}.containers[{index}]", seen)
-    if (grace := spec.get("terminationGracePeriodSeconds", 0)) < 0:
-        found.append(wrong(f"{field}.terminationGracePeriodSeconds", grace, _NOT_NEGATIVE))
-    return found
-
-
-def _container(container: Obj, field: str, seen: set[str]) -> list[Cause]:
-    found = []
-    name = container.get("name") or ""
-    if not name:
-        found.append(required(f"{field}.name"))
-    elif name in seen:
-        found.append(Cause(f"{field}.name", "FieldValueDuplicate", f'Duplicate value: "{name}"'))
-    elif not _LABEL.fullmatch(name):
-        found.append(wrong(f"{field}.name", name, "a lowercase RFC 1123 label"))
-    seen.add(name)
-    if not container.get("image"):
-        found.append(required(f"{field}.image"))
     return found
 
 
@@ -150,7 +103,7 @@ def _of_stateful_set(obj: Obj, before: Obj | None) -> list[Cause]:
 def _counts(*fields: str) -> Callable[[Obj, Obj | None], list[Cause]]:
     def rule(obj: Obj, before: Obj | None) -> list[Cause]:
         values = ((field, at(obj, "spec", field, default=0)) for field in fields)
-        return [wrong(f"spec.{field}", value, _NOT_NEGATIVE) for field, value in values if value < 0]
+        return [wrong(f"spec.{field}", value, names.NOT_NEGATIVE) for field, value in values if value < 0]
 
     return rule
 
@@ -172,13 +125,16 @@ def _strategy(obj: Obj, before: Obj | None) -> list[Cause]:
     strategy = obj["spec"]["strategy"]
     if strategy["type"] not in ("Recreate", "RollingUpdate"):
         return [unsupported("spec.strategy", strategy["type"], ("Recreate", "RollingUpdate"))]
-    rolling = strategy.get("rollingUpdate")
+    rolling = strategy.get("rollingUpdate") or {}
     if strategy["type"] == "Recreate" and rolling:
         detail = "may not be specified when strategy `type` is 'Recreate'"
         return [forbidden_change("spec.strategy.rollingUpdate", detail)]
+    field = "spec.strategy.rollingUpdate"
+    if found := [cause for key, value in rolling.items() for cause in names.share(f"{field}.{key}", value)]:
+        return found
     if rolling and {str(value) for value in rolling.values()} <= {"0", "0%"}:
         detail = "may not be 0 when `maxSurge` is 0"
-        return [wrong("spec.strategy.rollingUpdate.maxUnavailable", rolling["maxUnavailable"], detail)]
+        return [wrong(f"{field}.maxUnavailable", rolling["maxUnavailable"], detail)]
     return []
 
 
@@ -190,24 +146,16 @@ def _deadline(obj: Obj, before: Obj | None) -> list[Cause]:
 
 
 def _pod(obj: Obj, before: Obj | None) -> list[Cause]:
-    found = _pod_spec(obj["spec"], "spec")
-    if before is not None and _pinned(obj["spec"]) != _pinned(before["spec"]):
-        detail = "pod updates may not change fields other than `spec.containers[*].image` and a few others"
-        found.append(forbidden_change("spec", detail))
-    return found
-
-
-def _pinned(spec: Obj) -> Obj:
-    pinned = {key: value for key, value in spec.items() if key not in _POD_MAY_CHANGE}
-    pinned["containers"] = [{k: v for k, v in c.items() if k != "image"} for c in spec.get("containers") or []]
-    return pinned
+    found = validate_pods.of_spec(obj["spec"], "spec")
+    return found if before is None else found + validate_pods.of_update(obj["spec"], before["spec"])
 
 
 def _budget(obj: Obj, before: Obj | None) -> list[Cause]:
     spec = obj["spec"]
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         return [wrong("spec", spec, "minAvailable and maxUnavailable cannot be both set")]
-    return []
+    shares = (names.share(f"spec.{key}", spec.get(key)) for key in ("minAvailable", "maxUnavailable"))
+    return [cause for found in shares for cause in found]
 
 
 def _autoscaler(obj: Obj, before: Obj | None) -> list[Cause]:

@@ -129,6 +129,18 @@ PATCHING = [
         {"metadata": {"annotations": {"handrail.dev/key": "i/r/s"}}}, MERGE, MANAGER),
     Ask("a merge patch with a value of the wrong type", "PATCH", MAP, {"data": {"a": 5}}, MERGE, MANAGER, 422),
     Ask("a strategic merge patch", "PATCH", MAP, {"data": {"s": "1"}}, STRATEGIC, MANAGER),
+    Ask("a null among the data", "PATCH", MAP, [{"op": "add", "path": "/data/n", "value": None}], JSON_PATCH, MANAGER),
+    Ask("an empty string among the data", "PATCH", MAP, [{"op": "add", "path": "/data/n", "value": ""}], JSON_PATCH,
+        MANAGER),
+    Ask("a patch to another kind", "PATCH", MAP, [replace("/kind", "Secret")], JSON_PATCH, MANAGER, 422),
+    Ask("a patch to another version", "PATCH", MAP, [replace("/apiVersion", "v2")], JSON_PATCH, MANAGER, 422),
+    Ask("a patch to no version", "PATCH", MAP, [{"op": "remove", "path": "/apiVersion"}], JSON_PATCH, MANAGER, 400),
+    Ask("a patch to another namespace", "PATCH", MAP, [replace("/metadata/namespace", "x")], JSON_PATCH, MANAGER, 400),
+    Ask("a patch of the metadata to nothing", "PATCH", MAP, [replace("/metadata", "x")], JSON_PATCH, MANAGER, 422),
+    Ask("a patch to no time", "PATCH", MAP, [replace("/metadata/creationTimestamp", "x")], JSON_PATCH, MANAGER, 422),
+    Ask("a patch of the generation is dropped", "PATCH", MAP,
+        [{"op": "add", "path": "/metadata/generation", "value": 7}], JSON_PATCH, MANAGER,
+        shows=normal.parts("kind", "data")),
     Ask("a patch that renames", "PATCH", MAP, {"metadata": {"name": "renamed"}}, MERGE, MANAGER, 400),
 ]  # fmt: skip
 

@@ -30,6 +30,11 @@ def _broken(**spec: object) -> dict[str, object]:
     return body | {"spec": body["spec"] | spec}
 
 
+def _with_resources(**resources: dict[str, object]) -> dict[str, object]:
+    container = {"name": "a", "image": "a:1", "resources": resources}
+    return _broken(template={"metadata": {"labels": {"app": "broken"}}, "spec": {"containers": [container]}})
+
+
 REFUSED = [
     Ask("a negative number of replicas", "POST", DEPLOYMENTS, deployment("broken", -1), status=422),
     Ask("no selector", "POST", DEPLOYMENTS, _broken(selector=None), status=422),
@@ -54,6 +59,15 @@ REFUSED = [
         status=422),
     Ask("a deadline shorter than minReadySeconds", "POST", DEPLOYMENTS,
         _broken(minReadySeconds=10, progressDeadlineSeconds=10), status=422),
+    Ask("a surge that is no share", "POST", DEPLOYMENTS,
+        _broken(strategy={"rollingUpdate": {"maxSurge": "x", "maxUnavailable": -1}}), status=422),
+    Ask("limits that are no quantity", "POST", DEPLOYMENTS, _with_resources(limits={"cpu": "x"}), status=400),
+    Ask("negative limits", "POST", DEPLOYMENTS, _with_resources(limits={"memory": "-1Mi"}), status=422),
+    Ask("requests above the limits", "POST", DEPLOYMENTS,
+        _with_resources(limits={"memory": "1Gi"}, requests={"memory": "1025Mi"}), status=422),
+    Ask("quantities in other words", "POST", DEPLOYMENTS,
+        _with_resources(limits={"memory": "1024Mi", "cpu": 2}, requests={"memory": "1.5Mi", "cpu": "1500m"}),
+        query={**MANAGER, **DRY}, status=201, shows=normal.part("spec")),
     Ask("replicas that are no number", "POST", DEPLOYMENTS, _broken(replicas="many"), status=400),
     Ask("an unknown field, strictly", "POST", DEPLOYMENTS, _broken(replcias=1), query=STRICT, status=400),
     Ask("an unknown field of metadata, strictly", "POST", DEPLOYMENTS,
@@ -118,6 +132,24 @@ STANDING = [
          "volumeMounts": [{"name": "c", "mountPath": "/c"}]}],
          "volumes": [{"name": "c", "configMap": {"name": "c"}}]}}}},
         STRATEGIC, {**MANAGER, **DRY}, shows=normal.part("spec")),
+    Ask("a container that is null", "PATCH", STILL, [replace("/spec/template/spec/containers/0", None)], JSON_PATCH,
+        MANAGER, 422),
+    Ask("empty fields are as none", "PATCH", STILL,
+        [{"op": "add", "path": "/spec/template/spec/containers/0/env", "value": []},
+         {"op": "add", "path": "/spec/template/spec/nodeSelector", "value": {}},
+         {"op": "add", "path": "/spec/template/spec/containers/0/workingDir", "value": ""},
+         {"op": "add", "path": "/spec/paused", "value": False},
+         {"op": "add", "path": "/spec/minReadySeconds", "value": 0}],
+        JSON_PATCH, {**MANAGER, **DRY}),
+    Ask("a probe without a handler", "PATCH", STILL,
+        [{"op": "add", "path": "/spec/template/spec/containers/0/livenessProbe", "value": {}}],
+        JSON_PATCH, MANAGER, 422),
+    Ask("a port out of range", "PATCH", STILL,
+        [{"op": "add", "path": "/spec/template/spec/containers/0/ports", "value": [{"containerPort": 70000}]}],
+        JSON_PATCH, MANAGER, 422),
+    Ask("a volume without a source", "PATCH", STILL,
+        [{"op": "add", "path": "/spec/template/spec/volumes", "value": [{"name": "v"}]}], JSON_PATCH,
+        {**MANAGER, **DRY}, shows=normal.part("spec")),
     Ask("its scale", "GET", f"{STILL}/scale"),
     Ask("its status", "GET", f"{STILL}/status", shows=normal.part("status")),
     Ask("delete it in a dry run", "DELETE", STILL, query=DRY),
@@ -134,6 +166,8 @@ OTHERS = [
         {"metadata": {"name": "empty"}, "spec": {"selector": {"app": "x"}}}, status=422),
     Ask("a budget with both limits", "POST", f"{POLICY}/poddisruptionbudgets",
         {"metadata": {"name": "both"}, "spec": {"minAvailable": 1, "maxUnavailable": 1}}, status=422),
+    Ask("a budget of less than nothing", "POST", f"{POLICY}/poddisruptionbudgets",
+        {"metadata": {"name": "less"}, "spec": {"minAvailable": -1}}, status=422),
     Ask("an autoscaler upside down", "POST", f"{APPS.replace('apps/v1', 'autoscaling/v2')}/horizontalpodautoscalers",
         {"metadata": {"name": "upside"}, "spec": {"minReplicas": 3, "maxReplicas": 2, "scaleTargetRef":
          {"apiVersion": "apps/v1", "kind": "Deployment", "name": "x"}}}, status=422),
