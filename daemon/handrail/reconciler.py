@@ -156,7 +156,8 @@ class Reconciler:
 
     async def _give_to_a_person(self, id_: str, broken: Exception) -> float:
         detail = f"{type(broken).__name__}: {str(broken)[:500]}"
-        with contextlib.suppress(HeadMoved, Transient):
+        # A journal that can't even be folded stays as it is: `handrail audit verify` says where it is broken.
+        with contextlib.suppress(HandrailError):
             incident = await self._tools.store.incident(id_)
             if incident is not None and not incident.state.terminal:
                 await self._tools.store.append(incident, (ev.HandedOver(reason=Reason.BROKEN, detail=detail),))

@@ -126,7 +126,7 @@ class PrometheusConfig(Value):
 
 
 class StoreConfig(Value):
-    url: str = "sqlite:///var/lib/handrail/handrail.db"
+    url: str = "sqlite:////var/lib/handrail/handrail.db"
 
 
 class HttpConfig(Value):
