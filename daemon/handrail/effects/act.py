@@ -8,6 +8,7 @@ the look (design, section 4).
 from __future__ import annotations
 
 from handrail.core.fingerprint import fingerprint
+from handrail.core.standing import still_in_place
 from handrail.effects.rehearse import shown_by, stamp
 from handrail.effects.send import carry_out
 from handrail.effects.tools import Tools
@@ -138,13 +139,13 @@ async def undo(tools: Tools, incident: Incident, index: int) -> Incident:
     run = incident.step_run(index)
     seen = await code.look(tools.eyes, spec.target)
     if run is None or seen is None:
-        return await _cannot(tools, incident, f"{spec.target} is gone")
+        return await _cannot(tools, incident, index, f"{spec.target} is gone")
     following = code.undo(seen, code.Params.model_validate(spec.params), run.before, tools.now())
     match following:
         case Undone():
             return await tools.store.append(incident, (ev.StepUndone(step=index, detail=following.detail),))
         case CannotUndo():
-            return await _cannot(tools, incident, following.detail)
+            return await _cannot(tools, incident, index, following.detail)
         case Write():
             return await _undo_write(tools, incident, index, stamp(following, saga, index, Direction.UNDO))
 
@@ -154,12 +155,12 @@ async def _undo_write(tools: Tools, incident: Incident, index: int, write: Write
     if last is None or last.outcome is None or incident.rehearsal is None:
         raise Bug("an undo of what was never done")
     if write.key in incident.done_keys:
-        return await _cannot(tools, incident, "it was taken back once and somebody has put it there again")
+        return await _cannot(tools, incident, index, "it was taken back once and somebody has put it there again")
     rehearsed = incident.rehearsal.of(last.intent.step, last.intent.write)
     shown = rehearsed.undo_diff if rehearsed and rehearsed.rehearsed else None
     version = await _same_as_shown(tools, write, last.outcome.after, shown)
     if isinstance(version, Refusal):
-        return await _cannot(tools, incident, f"{version.reason}: {version.detail}")
+        return await _cannot(tools, incident, index, f"{version.reason}: {version.detail}")
     intent = ev.Intent(
         step=index, direction=Direction.UNDO, write=write, expected=last.outcome.after, resource_version=version
     )
@@ -167,16 +168,27 @@ async def _undo_write(tools: Tools, incident: Incident, index: int, write: Write
     async def refused(refusal: Refusal) -> Incident:
         if refusal.reason in (Reason.STOPPED, Reason.TAKEN, Reason.LEASE_LOST):
             return incident
-        return await _cannot(tools, incident, f"{refusal.reason}: {refusal.detail}")
+        return await _cannot(tools, incident, index, f"{refusal.reason}: {refusal.detail}")
 
     return await carry_out(tools, incident, intent, refused)
 
 
-async def _cannot(tools: Tools, incident: Incident, why: str) -> Incident:
-    """Nothing half-done stays unreported: the hand-over says what was done and could not be taken back."""
-    done = "; ".join(run.intent.write.summary for run in incident.done_writes) or "nothing"
+async def _cannot(tools: Tools, incident: Incident, index: int, why: str) -> Incident:
+    """Nothing half-done stays unreported: the hand-over says what was done and could not be taken back.
+
+    Where every write of the step has been taken back already, what others did since does not make that untrue.
+    """
+    if _taken_back(incident, index):
+        since = ev.StepUndone(step=index, detail=f"it was taken back; since then: {why}")
+        return await tools.store.append(incident, (since,))
+    done = "; ".join(still_in_place(incident)) or "nothing"
     over = ev.HandedOver(reason=Reason.CANNOT_UNDO, detail=f"{why}. Done and still in place: {done}")
     return await tools.store.append(incident, (over,))
+
+
+def _taken_back(incident: Incident, index: int) -> bool:
+    ways = [run.intent.direction for run in incident.done_writes if run.intent.step == index]
+    return ways.count(Direction.UNDO) >= ways.count(Direction.DO)
 
 
 def _spec(tools: Tools, incident: Incident, index: int) -> tuple[Saga, SagaStep, Step]:
