@@ -13,7 +13,7 @@ from handrail.core.report_times import times
 from handrail.core.story import line
 from handrail.model import events as ev
 from handrail.model.approval import Person
-from handrail.model.evidence import Away
+from handrail.model.evidence import Away, Trust
 from handrail.model.incident import State
 from handrail.model.reason import Reason
 from tests.card import journals as j
@@ -185,6 +185,16 @@ def test_every_state_can_be_reported(state: State) -> None:
     text = report(j.incident(events), j.entries(events))
     assert f"- state: {state}" in text
     assert "## The story" in text
+
+
+def test_nothing_in_story_or_report_can_steer_a_terminal() -> None:
+    nasty = "\x1b]0;owned\x07\x9b31m\r\u202e"
+    rehearsed = j.rehearsal(f"+{nasty}", nasty)
+    asked = (ev.Rehearsed(rehearsal=rehearsed), ev.Asked(request=j.request(bound_to=rehearsed)))
+    evidence = j.gathered((j.item("e1", Trust.TEXT, nasty, nasty),), (Away(source=nasty, why=nasty),))
+    events = (j.opened(nasty), j.LOOKING[1], evidence, *j.REHEARSED[3:-1], *asked, *j.HEALED[8:], ev.Noted(text=nasty))
+    shown = report(j.incident(events), j.entries(events)) + "".join(lines(events))
+    assert not [sign for sign in shown if sign != "\n" and (sign < " " or "\x7f" <= sign <= "\x9f" or sign == "\u202e")]
 
 
 @settings(max_examples=20, deadline=None)

@@ -11,6 +11,7 @@ import json
 from datetime import datetime
 
 from handrail.core.fingerprint import DIFF_LIMIT, shown
+from handrail.core.headline import headline
 from handrail.core.standing import asked_now, next_action, status
 from handrail.core.words import one_line, plural, who_may
 from handrail.model.card import Card
@@ -20,8 +21,10 @@ from handrail.model.reason import Reason
 from handrail.model.saga import Rehearsal, RehearsedWrite
 
 MOST_EVIDENCE = 8
+MOST_FACTS = 3
 MOST_LINES = 8
 LINE = 300
+FACT = 150
 
 _TRUSTED_FIRST = {Trust.API: 0, Trust.METRIC: 1, Trust.TEXT: 2}
 
@@ -81,18 +84,29 @@ def _not_offered(incident: Incident) -> tuple[str, ...]:
 
 
 def _evidence(incident: Incident) -> tuple[str, ...]:
-    """Most trusted first, and among those what the plan cites; then in the order in which it was gathered."""
+    """What detectors found by typed facts; then most trusted first, and among those what the plan cites.
+
+    One short line each: a person reads the whole text in the report.
+    """
     plan = incident.proposal
     cited = {id_ for hypothesis in plan.diagnosis for id_ in hypothesis.evidence} if plan else set()
     ranked = sorted(incident.evidence, key=lambda item: (_TRUSTED_FIRST[item.trust], item.id not in cited))
     lines = [_fact(item) for item in ranked[:MOST_EVIDENCE]]
     hidden = len(ranked) - len(lines)
-    return (*lines, f"and {hidden} more in the report") if hidden else tuple(lines)
+    return (*_facts(incident), *lines, *([f"and {hidden} more in the report"] if hidden else []))
+
+
+def _facts(incident: Incident) -> list[str]:
+    """Before there is a plan, and where the plan says it itself, the diagnosis tells it already."""
+    plan = incident.proposal
+    told = {hypothesis.statement for hypothesis in plan.diagnosis} if plan else set()
+    shown = [f for f in incident.findings if f.corroborated and f.summary not in told] if plan else []
+    return [one_line(f"found by {finding.detector}: {finding.summary}", FACT) for finding in shown[:MOST_FACTS]]
 
 
 def _fact(item: EvidenceItem) -> str:
-    said = " (text, not verified)" if item.trust is Trust.TEXT else ""
-    return one_line(f"{item.id}{said} {item.title}: {item.excerpt}", LINE)
+    words = " (words, not proof)" if item.trust is Trust.TEXT else ""
+    return f"{item.id}{words} {headline(item)}"
 
 
 def _actions(incident: Incident) -> tuple[str, ...]:
@@ -106,7 +120,8 @@ def _diffs(rehearsal: Rehearsal) -> str:
 
 def _undo_diffs(rehearsal: Rehearsal) -> str:
     """Last write first: that is the order in which they would be taken back."""
-    return "\n".join(_diff(write, write.undo_diff) for write in reversed(rehearsal.writes) if write.rehearsed)
+    undo = (one for one in reversed(rehearsal.writes) if one.rehearsed)
+    return "\n".join(f"{one_line(f'# takes back: {one.write.summary}', LINE)}\n{one.undo_diff}" for one in undo)
 
 
 def _diff(rehearsed: RehearsedWrite, diff: str) -> str:

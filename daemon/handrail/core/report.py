@@ -1,7 +1,7 @@
 """The whole incident as one plain text (Markdown): what was seen, thought, decided and done, and how it ended. Pure.
 
 Read from the journal alone, round by round, so it tells earlier rounds too, which the folded state forgets. Bounded:
-60,000 characters at most. Text of the world stands in it on single lines, unescaped.
+60,000 characters at most. Text of the world stands in it on single lines, without control characters.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 
 from handrail.core.fingerprint import shown
+from handrail.core.headline import headline
+from handrail.core.redact import neutral
 from handrail.core.report_times import Times, times
 from handrail.core.standing import status, still_in_place
 from handrail.core.story import line
 from handrail.core.words import because, clock, one_line, plural, span
 from handrail.model import events as ev
+from handrail.model.evidence import EvidenceItem
 from handrail.model.incident import Incident
 from handrail.model.saga import Rehearsal
 
@@ -92,8 +95,17 @@ def _evidence(entries: Sequence[ev.Entry]) -> Iterator[str]:
         return
     for item in looks[-1].evidence:
         yield f"- {item.id} [{item.trust}] {one_line(item.title, 120)}, from {one_line(item.source, 120)}"
-        yield f"    - {one_line(item.excerpt, LINE)}"
+        yield from _said(item)
     yield from (f"- away: {one_line(f'{away.source}: {away.why}', LINE)}" for away in looks[-1].away)
+
+
+def _said(item: EvidenceItem) -> Iterator[str]:
+    """The line that tells most, then the excerpt's own lines as code: its layout is half of what it says."""
+    yield f"    - {headline(item)}"
+    lines = [line for line in neutral(item.excerpt).splitlines() if line.strip()]
+    yield ""
+    yield from (f"            {line[:LINE]}" for line in lines)
+    yield ""
 
 
 def _plans(entries: Sequence[ev.Entry]) -> Iterator[str]:
@@ -150,7 +162,7 @@ def _fenced(diff: str) -> Iterator[str]:
     """Four spaces make code in Markdown and need no mark that the text could close."""
     if diff:
         yield ""
-        yield from (f"        {each}" for each in shown(diff, DIFF).splitlines())
+        yield from (f"        {each}" for each in neutral(shown(diff, DIFF)).splitlines())
         yield ""
 
 

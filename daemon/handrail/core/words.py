@@ -1,12 +1,14 @@
 """Small words that card, story and report share: one line of text, a time, a time span, a person, a plural. Pure.
 
-Never escapes: what is safe in a terminal is not what is safe in Slack. It only keeps text on one line and short.
+Never escapes for Slack or colours for a terminal. It keeps text on one line and short, and takes out what would steer
+whatever shows it, since reports and stories are printed as they are.
 """
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from handrail.core.redact import neutral
 from handrail.model.approval import Approvers
 from handrail.model.reason import Reason
 
@@ -15,7 +17,7 @@ CUT = "…"
 
 def one_line(text: str, most: int) -> str:
     """The text on a single line (every run of white space is one space) of at most `most` characters."""
-    flat = " ".join(text[: most * 4].split())
+    flat = " ".join(neutral(text[: most * 4]).split())
     return flat if len(flat) <= most else flat[: most - 1].rstrip() + CUT
 
 
