@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 SOURCES := daemon detectors remediations tests helm requirements conftest.py
+# Compiled files make every start of Python faster, and the tests start it often.
+export PYTHONDONTWRITEBYTECODE :=
 PACKAGES := -p handrail -p handrail_detectors -p handrail_remediations
 
 .PHONY: help demo test quick check servers lint types layers chart format pins clean
