@@ -43,7 +43,7 @@ def _condition(pod: Obj, kind: str, holds: bool, now: datetime, why: Obj) -> Non
     status = "True" if holds else "False"
     conditions: list[Obj] = pod["status"].setdefault("conditions", [])
     before = next((c for c in conditions if c["type"] == kind), None)
-    since = before["lastTransitionTime"] if before and before["status"] == status else stamp(now)
+    since = before.get("lastTransitionTime", stamp(now)) if before and before["status"] == status else stamp(now)
     found = {"type": kind, "status": status, "lastProbeTime": None, "lastTransitionTime": since} | why
     if before is None:
         conditions.append(found)

@@ -178,6 +178,8 @@ def _status_only(before: Obj, after: Obj) -> Obj:
     """A write of the status leaves the spec alone, but takes annotations (controllers keep the revision there)."""
     kept = clone(before)
     kept["status"] = after.get("status", {})
+    if "conditions" in kept["status"]:
+        kept["status"]["conditions"] = [{"type": "", "status": ""} | c for c in kept["status"]["conditions"]]
     if annotations_of(after):
         meta(kept)["annotations"] = meta(after)["annotations"]
     return kept

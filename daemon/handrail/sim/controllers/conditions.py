@@ -18,6 +18,7 @@ TIMED_OUT = "ProgressDeadlineExceeded"
 PAUSED = "DeploymentPaused"
 RESUMED = "DeploymentResumed"
 _NO_DEADLINE = 2**31 - 1
+_LONG_AGO = "1970-01-01T00:00:00Z"
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def condition(kind: str, status: str, reason: str, message: str, now: datetime, 
         "reason": reason,
         "message": message,
         "lastUpdateTime": stamp(now),
-        "lastTransitionTime": stamp(now) if changed or before is None else before["lastTransitionTime"],
+        "lastTransitionTime": stamp(now) if changed or before is None else before.get("lastTransitionTime", stamp(now)),
     }
 
 
@@ -52,7 +53,7 @@ def available(seen: Seen) -> Obj:
         if enough
         else ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
     )
-    if before is not None and (before["status"], before["reason"]) == (status, reason):
+    if before is not None and (before["status"], before.get("reason")) == (status, reason):
         return before
     return condition("Available", status, reason, text, seen.now, before)
 
@@ -70,7 +71,7 @@ def progressing(seen: Seen) -> Obj | None:
     if _has_progressed(seen):
         text = f'ReplicaSet "{seen.new_name}" is progressing.'
         return condition("Progressing", "True", UPDATED, text, seen.now, before)
-    if before is not None and before["reason"] != TIMED_OUT and is_late(seen.deployment, before, seen.now):
+    if before is not None and before.get("reason") != TIMED_OUT and is_late(seen.deployment, before, seen.now):
         text = f'ReplicaSet "{seen.new_name}" has timed out progressing.'
         return condition("Progressing", "False", TIMED_OUT, text, seen.now, before)
     return before
@@ -79,7 +80,7 @@ def progressing(seen: Seen) -> Obj | None:
 def _was_complete(seen: Seen, before: Obj | None) -> bool:
     """Complete once stays complete until there is another ReplicaSet to roll out."""
     same = seen.status.get("replicas", 0) == seen.status.get("updatedReplicas", 0)
-    return same and before is not None and before["reason"] == COMPLETE
+    return same and before is not None and before.get("reason") == COMPLETE
 
 
 def is_complete(seen: Seen) -> bool:
@@ -98,12 +99,12 @@ def _has_progressed(seen: Seen) -> bool:
 
 def deadline(deployment: Obj, progress: Obj | None) -> datetime | None:
     """When this deployment will be late; None when it is complete, late already or has no deadline."""
-    if progress is None or progress["reason"] in (COMPLETE, TIMED_OUT, PAUSED):
+    if progress is None or progress.get("reason") in (COMPLETE, TIMED_OUT, PAUSED):
         return None
     seconds = deployment["spec"].get("progressDeadlineSeconds", _NO_DEADLINE)
     if seconds == _NO_DEADLINE:
         return None
-    return moment(progress["lastUpdateTime"]) + timedelta(seconds=seconds)
+    return moment(progress.get("lastUpdateTime", _LONG_AGO)) + timedelta(seconds=seconds)
 
 
 def is_late(deployment: Obj, progress: Obj, now: datetime) -> bool:
@@ -114,8 +115,8 @@ def is_late(deployment: Obj, progress: Obj, now: datetime) -> bool:
 def paused(deployment: Obj, now: datetime) -> Obj | None:
     """What Progressing says when a deployment has just been paused or resumed; None when neither has happened."""
     before = condition_of(deployment, "Progressing")
-    stands = before is not None and before["reason"] == PAUSED
-    if before is not None and before["reason"] == TIMED_OUT:
+    stands = before is not None and before.get("reason") == PAUSED
+    if before is not None and before.get("reason") == TIMED_OUT:
         return None
     if deployment["spec"].get("paused") and not stands:
         return condition("Progressing", "Unknown", PAUSED, "Deployment is paused", now, before)

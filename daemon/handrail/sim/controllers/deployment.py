@@ -220,7 +220,7 @@ def _tell_size(state: Rollout, replica_set: Obj, was: int, size: int) -> None:
 def _clean_up(state: Rollout) -> None:
     """Forget the oldest ReplicaSets beyond the history limit, once the rollout is complete."""
     condition = condition_of(state.deployment, "Progressing")
-    if condition is None or condition["reason"] != conditions.COMPLETE:
+    if condition is None or condition.get("reason") != conditions.COMPLETE:
         return
     limit = int(state.deployment["spec"]["revisionHistoryLimit"])
     by_number = sorted(state.old, key=revisions.revision_of)

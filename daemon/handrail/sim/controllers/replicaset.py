@@ -28,6 +28,7 @@ from ..registry import CONTROLLER_STATUS, Registry
 from . import soonest
 
 _EVENTS = Recorder("replicaset-controller")
+_LONG_AGO = "1970-01-01T00:00:00Z"
 _BATCH = 500  # of one call, as the real one has it
 _PHASES = ("Pending", "Unknown", "Running")
 
@@ -89,7 +90,7 @@ def _usefulness(pod: Obj) -> tuple[bool, int, bool, float, int, float, str]:
 
 def _since(pod: Obj) -> float:
     condition = condition_of(pod, "Ready")
-    return moment(condition["lastTransitionTime"]).timestamp() if condition else 0.0
+    return moment(condition.get("lastTransitionTime", _LONG_AGO)).timestamp() if condition else 0.0
 
 
 def _write_status(registry: Registry, replica_set: Obj, now: datetime) -> datetime | None:
