@@ -122,10 +122,12 @@ def test_a_question_shows_everything_that_is_decided_from() -> None:
     assert made.approvers == "slack:U0ONCALL, slack:U0SECOND, kubernetes:alice, kubernetes group sre"
 
 
-def test_evidence_stands_most_trusted_first_and_cited_before_uncited_and_words_are_marked() -> None:
+def test_evidence_stands_typed_facts_first_then_most_trusted_and_cited_before_uncited_and_words_are_marked() -> None:
     made = card(j.incident(j.ASKED), NOW)
-    assert [fact.split()[0] for fact in made.evidence] == ["e3", "e4", "e2", "e1"]
-    assert made.evidence[3].startswith("e1 (text, not verified) log of checkout-x")
+    assert made.evidence[0] == "found by bad_rollout: revision 2 crashes, revision 1 was healthy"
+    assert [fact.split()[0] for fact in made.evidence[1:]] == ["e3", "e4", "e2", "e1"]
+    assert made.evidence[4].startswith("e1 (")
+    assert not any("(" in fact for fact in made.evidence[1:4])
 
 
 def test_too_much_evidence_says_how_much_more_there_is() -> None:
