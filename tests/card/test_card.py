@@ -118,7 +118,7 @@ def test_a_question_shows_everything_that_is_decided_from() -> None:
     assert made.actions == ("1. roll Deployment shop/checkout back to revision 1 (shop/checkout:1.4.2) (disruptive)",)
     assert made.diff.endswith("-  image: shop/checkout:1.5.0\n+  image: shop/checkout:1.4.2")
     assert made.undo_diff.endswith("-  image: shop/checkout:1.4.2\n+  image: shop/checkout:1.5.0")
-    assert made.blast == "up to 3 pods may restart, 50 % of the 2 ready at a time; 2 of 3 pods are ready now"
+    assert made.blast == "up to 3 pods may be replaced; 2 of 3 pods are ready now"
     assert made.approvers == "slack:U0ONCALL, slack:U0SECOND, kubernetes:alice, kubernetes group sre"
 
 

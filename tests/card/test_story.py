@@ -40,6 +40,20 @@ def test_the_story_of_a_repair_reads_from_alert_to_end() -> None:
     ]
 
 
+def test_what_an_alert_only_suggests_is_no_finding() -> None:
+    guess = j.FINDING.model_copy(update={"corroborated": False, "summary": "is the old one ready?"})
+    (both, alone, nothing) = (
+        line(j.entries((j.gathered().model_copy(update={"findings": found}),))[0])
+        for found in ((guess, j.FINDING), (guess,), ())
+    )
+    assert both is not None
+    assert both.endswith("Found: revision 2 crashes, revision 1 was healthy.")
+    assert alone is not None
+    assert alone.endswith("The API shows no cause; the alert suggests: is the old one ready.")
+    assert nothing is not None
+    assert nothing.endswith("Found no known cause.")
+
+
 def test_the_story_of_an_undo_says_what_is_taken_back() -> None:
     assert lines(j.UNDONE)[-4:] == [
         "It got worse (0 of 3 ready): 0 of 3 pods are ready.",

@@ -33,7 +33,7 @@ def test_a_question_shows_all_that_is_decided_from() -> None:
         "What changes\n",
         "  -  image: shop/checkout:1.5.0\n  +  image: shop/checkout:1.4.2",
         "Taken back by\n",
-        "Blast radius: up to 3 pods may restart",
+        "Blast radius: up to 3 pods may be replaced",
         "May decide: slack:U0ONCALL",
         "Until: 12:31:00 UTC",
         "handrail approve inc-abcdefghij",

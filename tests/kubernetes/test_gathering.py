@@ -86,11 +86,18 @@ async def test_words_of_the_world_are_never_trusted_as_facts_of_the_api() -> Non
 
 async def test_the_states_of_containers_are_told_with_reason_exit_code_and_restarts_worst_pod_first() -> None:
     lines = of(await gathered(shop()), "pods").text.splitlines()
-    assert lines[0] == "3 pods, 2 ready"
+    told = "checkout waiting (CrashLoopBackOff), 4 restarts, exit code 1 before"
+    assert lines[0] == f"3 pods, 2 ready; checkout-h2-1: {told}"
     assert lines[1].startswith("pod checkout-h2-1: Running, not ready")
     assert "CrashLoopBackOff" in lines[3]
     assert "4 restarts" in lines[3]
     assert "exit code 1" in lines[3]
+
+
+async def test_typed_pieces_begin_with_the_line_that_tells_most() -> None:
+    found = await gathered(shop())
+    assert of(found, "owner").text.splitlines()[0] == "2 of 3 pods ready; 1 on the newest template"
+    assert of(found, "revisions").text.splitlines()[0] == "revision 2: 0 of 1 ready; revision 1: 2 of 2 ready"
 
 
 async def test_a_change_of_the_template_is_shown_and_its_secrets_are_not() -> None:

@@ -187,7 +187,7 @@ def test_the_card_shows_diff_undo_blast_approvers_and_deadline() -> None:
     for shown in (
         "-  image: shop/checkout:1.5.0\n+  image: shop/checkout:1.4.2",
         "+  image: shop/checkout:1.5.0",
-        "up to 3 pods may restart",
+        "up to 3 pods may be replaced",
         "<@U0ONCALL>, <@U0SECOND>, kubernetes:alice",
         "12:31:00 UTC",
         "`handrail approve inc-abcdefghij`",

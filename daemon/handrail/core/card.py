@@ -135,10 +135,9 @@ def _diff(rehearsed: RehearsedWrite, diff: str) -> str:
 
 
 def _blast(rehearsal: Rehearsal) -> str:
+    """Of a saga that restarts nothing only the notes: what is ready now, who else scales it."""
     blast = rehearsal.blast
-    line = f"up to {plural(blast.pods, 'pod')} may restart, {blast.percent} % of the {blast.ready} ready at a time"
-    if not blast.pods:
-        line = f"no pod restarts; {plural(blast.ready, 'pod')} ready now"
+    line = f"up to {plural(blast.pods, 'pod')} may be replaced" if blast.pods else "no pod is replaced"
     return one_line("; ".join((line, *blast.notes)), LINE * 2)
 
 

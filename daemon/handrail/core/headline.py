@@ -56,18 +56,19 @@ def _first(lines: list[str], *marks: str) -> str:
 
 
 def _change(lines: list[str]) -> str:
-    """`image: a -> b` where a diff begins with one line for another, else its first changed line and how many more."""
+    """`changed: image: a -> b` where one line took the place of another, else the first changed line; how many more."""
     changed = [(line[0], found.group(1)) for line in lines if (found := _CHANGED.match(line))]
     if not changed:
         return lines[0]
     (sign, text), rest = changed[0], changed[1:]
-    key = text.split(": ", 1)[0]
+    key = text.partition(": ")[0]
     if sign == "-" and rest and rest[0][0] == "+" and rest[0][1].startswith(f"{key}: "):
-        text, rest = f"{text} -> {rest[0][1][len(key) + 2 :]}".removeprefix("- "), rest[1:]
+        told = f"changed: {text.removeprefix('- ')} -> {rest[0][1].partition(': ')[2]}"
+        rest = rest[1:]
     else:
-        text = f"{'added' if sign == '+' else 'removed'}: {text}"
-    more = f" (and {len(rest)} more changed lines)" if rest else ""
-    return f"changed: {one_line(text, MOST - len(more) - 9)}{more}"
+        told = f"{'added' if sign == '+' else 'removed'}: {text}"
+    more = f" (and {len(rest)} more lines)" if rest else ""
+    return f"{one_line(told, MOST - len(more))}{more}"
 
 
 def _annotation(lines: list[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from handrail.core.words import because, clock, one_line, plural, who_may
 from handrail.model import events as ev
-from handrail.model.finding import Handling
+from handrail.model.finding import Finding, Handling
 from handrail.model.step import Verdict
 from handrail.model.write import Direction
 
@@ -38,10 +38,20 @@ def _alert_attached(event: ev.AlertAttached) -> str | None:
 
 
 def _gathered(event: ev.Gathered) -> str:
-    found = [f.summary for f in event.findings if f.handling is not Handling.IGNORE] or ["no known cause"]
     away = f" Could not ask: {', '.join(one_line(away.source, 60) for away in event.away)}." if event.away else ""
     seen = f"Looked at {event.target}: {event.severity}, {plural(len(event.evidence), 'piece')} of evidence.{away}"
-    return f"{seen} Found: {'; '.join(one_line(each, 150) for each in found[:3])}."
+    return f"{seen} {_found(event.findings)}"
+
+
+def _found(findings: tuple[Finding, ...]) -> str:
+    """What the API shows; what an alert's name alone suggests only where nothing is shown."""
+    counted = [f for f in findings if f.handling is not Handling.IGNORE]
+    shown = [f for f in counted if f.corroborated]
+    if shown:
+        return f"Found: {'; '.join(one_line(f.summary, 150) for f in shown[:3])}."
+    if counted:
+        return f"The API shows no cause; the alert suggests: {one_line(counted[0].summary, 150).rstrip('.?')}."
+    return "Found no known cause."
 
 
 def _model_answered(event: ev.ModelAnswered) -> str | None:
@@ -72,7 +82,7 @@ def _voided(event: ev.Voided) -> str:
 
 
 def _intent(event: ev.Intent) -> str | None:
-    """An undo is told before it is sent; what is done is told when it is done."""
+    """Told before it is sent, and that it is done by the step."""
     if event.direction is Direction.UNDO:
         return f"Taking back: {event.write.summary}."
     return f"Doing now: {event.write.summary}."

@@ -21,6 +21,8 @@ SYMPTOM_PATIENCE = timedelta(minutes=2)
 """A workload that is not healthy but shows no cause yet is looked at again for this long before planning goes on."""
 
 EXCERPT = 600
+LOGS = frozenset({"logs", "previous_logs"})
+"""What matters stands at their end."""
 
 
 async def gather(tools: Tools, incident: Incident) -> Incident:
@@ -105,6 +107,6 @@ def _item(index: int, piece: Piece) -> EvidenceItem:
         at=piece.at,
         trust=piece.trust,
         title=piece.title,
-        excerpt=piece.text[:EXCERPT],
+        excerpt=piece.text[-EXCERPT:] if piece.kind in LOGS else piece.text[:EXCERPT],
         digest=digest(piece.text),
     )

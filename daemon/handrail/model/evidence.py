@@ -19,8 +19,8 @@ class Trust(StrEnum):
 class EvidenceItem(Value):
     """The journal's part of a piece of evidence; the whole text lies in the blob `digest` (value.digest of it).
 
-    `id` is short and stable in an incident ("e1", "e2", ...). `excerpt` is at most 600 characters.
-    `source` says where it was read, e.g. "kubernetes: events of Pod shop/checkout-x".
+    `id` is short and stable in an incident ("e1", "e2", ...). `excerpt` is its beginning, of logs its end, at most 600
+    characters. `source` says where it was read, e.g. "kubernetes: events of Pod shop/checkout-x".
     """
 
     id: str

@@ -1,7 +1,7 @@
 """The API server's typed fields about an object and its pods; what people or programs wrote there is kept apart.
 
-`api` pieces hold numbers, reasons, states and names only. Messages of conditions and of ended containers are words of
-the world and go to a piece of their own that is trusted as text.
+`api` pieces hold numbers, reasons, states and names only, and begin with the line that tells most. Messages of
+conditions and of ended containers are words of the world and go to a piece of their own that is trusted as text.
 """
 
 from __future__ import annotations
@@ -23,13 +23,17 @@ STATUS_NUMBERS = (
 )  # fmt: skip
 SPEC_FIELDS = ("replicas", "paused", "progressDeadlineSeconds", "minReadySeconds", "suspend", "unschedulable",
                "minReplicas", "maxReplicas", "schedule", "backoffLimit")  # fmt: skip
+GOOD = frozenset({"Available", "Progressing", "Ready", "Initialized", "PodScheduled", "AbleToScale", "ScalingActive"})
+BAD = frozenset({"ReplicaFailure", "Failed", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"})
+"""Conditions that are good news when they are True, and bad news when they are."""
 
 
 def about(found: Raw, workload: Workload | None, now: datetime) -> Piece:
     """Spec summary, status and conditions of the object itself."""
     ref, spec, status = ObjectRef.of(found), found.get("spec") or {}, found.get("status") or {}
     meta = found["metadata"]
-    said = [f"{ref}, uid {ref.uid}, generation {meta.get('generation', 0)}, created {meta.get('creationTimestamp')}"]
+    said = [glance] if (glance := _at_a_glance(found, workload)) else []
+    said += [f"{ref}, uid {ref.uid}, generation {meta.get('generation', 0)}, created {meta.get('creationTimestamp')}"]
     if "deletionTimestamp" in meta:
         said.append(f"being deleted since {meta['deletionTimestamp']}")
     said += [f"spec.{name}: {spec[name]}" for name in SPEC_FIELDS if name in spec]
@@ -44,7 +48,8 @@ def pods(found: tuple[Raw, ...], ref: ObjectRef, now: datetime) -> Piece:
     """At most 20 pods, those that are not ready first, each with the state of each container."""
     shown = worst_first(found)[:MOST_PODS]
     ready = sum(1 for pod in found if pod_is_ready(pod))
-    said = [f"{len(found)} pods, {ready} ready" + (f"; {len(shown)} shown" if len(shown) < len(found) else "")]
+    said = [f"{len(found)} pods, {ready} ready{_worst(shown)}"]
+    said += [f"{len(shown)} of them are shown"] if len(shown) < len(found) else []
     for pod in shown:
         said += _pod(pod)
     return piece("pods", f"kubernetes: pods of {ref}", now, Trust.API, f"Pods of {ref}", lines(said))
@@ -77,17 +82,48 @@ def revisions(workload: Workload, now: datetime) -> Piece | None:
     if not workload.replica_sets:
         return None
     current = workload.current
-    said = []
-    for one in sorted(workload.replica_sets, key=revision_of, reverse=True)[:10]:
-        meta, status = one["metadata"], one.get("status") or {}
+    newest = sorted(workload.replica_sets, key=revision_of, reverse=True)[:10]
+    said = ["; ".join(f"revision {revision_of(one)}: {_ready_of(one)}" for one in newest[:3])]
+    for one in newest:
+        meta = one["metadata"]
         images = ", ".join(str(c.get("image")) for c in _containers(one["spec"]))
         mark = " (its template is the current one)" if current is not None and current is one else ""
         said.append(
             f"revision {revision_of(one)}{mark}: {meta['name']}, created {meta.get('creationTimestamp')}, "
-            f"{status.get('readyReplicas') or 0} of {one['spec'].get('replicas', 1)} ready, images: {images}"
+            f"{_ready_of(one)}, images: {images}"
         )
     source = f"kubernetes: ReplicaSets of {workload.ref}"
     return piece("revisions", source, now, Trust.API, f"Revisions of {workload.ref}, newest first", lines(said))
+
+
+def _ready_of(replica_set: Raw) -> str:
+    ready = (replica_set.get("status") or {}).get("readyReplicas") or 0
+    return f"{ready} of {replica_set['spec'].get('replicas', 1)} ready"
+
+
+def _at_a_glance(found: Raw, workload: Workload | None) -> str:
+    """Pod counts, and each well-known condition that is not as it should be; "" where there is nothing of either."""
+    said = [f"{workload.ready} of {workload.desired} pods ready"] if workload else []
+    if workload and "updatedReplicas" in workload.status:
+        said.append(f"{workload.status['updatedReplicas']} on the newest template")
+    for one in _conditions(found):
+        kind, status = str(one.get("type")), one.get("status")
+        if (kind in GOOD and status != "True") or (kind in BAD and status == "True"):
+            said.append(f"{kind} is {status} ({one.get('reason') or 'no reason'})")
+    return "; ".join(said)
+
+
+def _worst(shown: list[Raw]) -> str:
+    """The sickest container of the sickest pod, when there is one."""
+    if not shown or pod_is_ready(shown[0]):
+        return ""
+    states = [state for state in container_states(shown[0]) if not state.get("ready")] or [{}]
+    state = max(states, key=lambda one: int(one.get("restartCount") or 0))
+    code = ((state.get("lastState") or {}).get("terminated") or {}).get("exitCode")
+    before = f", exit code {code} before" if code is not None else ""
+    now = _state(state.get("state") or {}).partition(" since")[0]
+    restarted = f"{state.get('restartCount') or 0} restarts"
+    return f"; {shown[0]['metadata']['name']}: {state.get('name', 'no container')} {now}, {restarted}{before}"
 
 
 def _containers(spec: Raw) -> tuple[Raw, ...]:
