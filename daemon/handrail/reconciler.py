@@ -8,14 +8,13 @@ incident goes to a person (a record to the dead letters), and its neighbours go 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import structlog
 
 from handrail.core import saga
-from handrail.core.saga import Do, Effect, Idle, next_move
+from handrail.core.saga import Do, Effect, Idle, next_move, too_late
 from handrail.effects import act, gather, plan, rehearse, send, take_in, verify
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
@@ -49,17 +48,28 @@ async def advance(tools: Tools, incident_id: str) -> float | None:
     incident = await tools.store.incident(incident_id)
     if incident is None or incident.state.terminal:
         return None
-    move = next_move(incident, await tools.store.switch(), tools.policy(), tools.now())
+    move = next_move(incident, await tools.store.switch(), tools.policy.last_good(), tools.now())
     match move:
         case saga.Record():
             moved = await tools.store.append(incident, move.events)
         case Do():
-            moved = await _perform(tools, incident, move)
+            moved = await _patiently(tools, incident, move)
         case Idle():
             return _until(move, tools.now(), tools.config.poll_seconds)
     if moved.state.terminal and moved.open_write is None:
         return None
     return 0.0 if moved.seq != incident.seq else tools.config.poll_seconds
+
+
+async def _patiently(tools: Tools, incident: Incident, move: Do) -> Incident:
+    """Always tried; what stays away for too long is told to a person instead of being tried for ever."""
+    try:
+        return await _perform(tools, incident, move)
+    except Transient as away:
+        over = too_late(incident, move, str(away)[:500], tools.now())
+        if over is None:
+            raise
+        return await tools.store.append(incident, (over,))
 
 
 async def _perform(tools: Tools, incident: Incident, move: Do) -> Incident:
@@ -102,6 +112,7 @@ class Reconciler:
         self._running: set[str] = set()
         self._heads: dict[str, int] = {}
         self._places = asyncio.Semaphore(AT_ONCE)
+        self._last_look = tools.now()
 
     async def run(self) -> None:
         """Until cancelled. A move in progress is given no grace: everything resumes from the journal."""
@@ -119,6 +130,9 @@ class Reconciler:
             await asyncio.sleep(away.retry_after)
             return
         now = self._tools.now()
+        if now < self._last_look:
+            self._due.clear()  # the clock was set back: what was due by the old one would sleep for as long
+        self._last_look = now
         self._due = {id_: due for id_, due in self._due.items() if id_ in heads}
         self._heads = {id_: head for id_, head in self._heads.items() if id_ in heads}
         for id_, head in heads.items():
@@ -155,10 +169,15 @@ class Reconciler:
             self._tools.store.nudge()
 
     async def _give_to_a_person(self, id_: str, broken: Exception) -> float:
+        """One that can't even be folded stays where it is, loudly: it must not end the daemon for all the others."""
         detail = f"{type(broken).__name__}: {str(broken)[:500]}"
-        # A journal that can't even be folded stays as it is: `handrail audit verify` says where it is broken.
-        with contextlib.suppress(HandrailError):
+        try:
             incident = await self._tools.store.incident(id_)
             if incident is not None and not incident.state.terminal:
                 await self._tools.store.append(incident, (ev.HandedOver(reason=Reason.BROKEN, detail=detail),))
+        except (HeadMoved, Transient):
+            return 5.0
+        except Exception:
+            log.exception("its journal can't be read: nothing is done with it", incident=id_)
+            return 60.0
         return 5.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from handrail.cli.demo_alert import alert_as_otlp
 from handrail.model.errors import OutcomeUnknown, Transient
 from handrail.model.hands import DryRun, Hands, Sent
+from handrail.model.incident import Incident
 from handrail.model.reason import Refusal
 from handrail.model.step import Seen, Step, Verdict, Verification
 from handrail.model.switch import Permit
@@ -75,5 +77,17 @@ class Lossy:
         return sent
 
 
-def lossy(life: Rig, applied: list[str], **losses: frozenset[int]) -> Rig:
+def lossy(life: Rig, applied: list[str], **losses: Any) -> Rig:
     return Rig(replace(life.tools, hands=Lossy(life.tools.hands, applied, **losses)), life.shop)
+
+
+async def pass_by(life: Rig, until: Callable[[Incident], bool], *, minutes: int) -> Incident:
+    """As `Rig.run`, but half a minute passes at once wherever nothing moves; the cluster's controllers rest."""
+    for _ in range(minutes * 2):
+        while await life._round():
+            pass
+        for incident in await life.incidents():
+            if until(incident):
+                return incident
+        life.shop.clock.advance(30)
+    raise AssertionError(f"time is up: {[(i.state, i.end) for i in await life.incidents()]}")

@@ -237,7 +237,7 @@ _CHANGES: dict[str, Callable[[Incident, Any, datetime], Change]] = {
     "handed_over": lambda _i, event, _at: {"end": (event.reason, event.detail)},
     "suppressed": lambda _i, event, _at: {"end": (event.reason, event.detail)},
     "paused": lambda _i, _event, _at: {"paused": True},
-    "resumed": lambda _i, _event, _at: {"paused": False},
+    "resumed": lambda _i, _event, at: {"paused": False, "freed_at": at},
     "taken": lambda _i, event, at: {"taken_by": event.by, "taken_at": at},
-    "given_back": lambda _i, _event, _at: {"taken_by": None, "taken_at": None},
+    "given_back": lambda _i, _event, at: {"taken_by": None, "taken_at": None, "freed_at": at},
 }

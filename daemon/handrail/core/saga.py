@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from handrail.model import events as ev
-from handrail.model.incident import Incident, State, WriteRun
+from handrail.model.incident import Incident, State
 from handrail.model.policy import Policy
 from handrail.model.reason import Reason
 from handrail.model.step import Verdict
@@ -48,10 +48,15 @@ class Record(Value):
 
 
 class Do(Value):
-    """`step` is the saga step that STEP and UNDO are about."""
+    """`step` is the saga step that STEP and UNDO are about.
+
+    `patience` ends at a time, and then only where the effect was tried and what it needs is still away (`too_late`):
+    a stop, a person or a daemon that was down for long must not end what nobody has looked at since.
+    """
 
     effect: Effect
     step: int = 0
+    patience: datetime | None = None
 
 
 class Idle(Value):
@@ -69,17 +74,19 @@ def next_move(incident: Incident, switch: Switch, policy: Policy, now: datetime)
     if incident.state.terminal:
         return Idle(waiting_for="nothing: it has ended")
     if incident.open_write is not None:
-        return _settling(incident.open_write, now)
+        return Do(effect=Effect.SETTLE, patience=incident.open_write.at + ACT_PATIENCE)
     return _under_flags(incident, switch, now) or _forward(incident, policy, now)
 
 
-def _settling(run: WriteRun, now: datetime) -> Move:
-    if now - run.at <= ACT_PATIENCE:
-        return Do(effect=Effect.SETTLE)
-    write = run.intent.write
-    both = f"{write.object} could not be read for too long: this write may have been applied or not"
-    unclear = ev.Outcome(key=write.key, result=ev.Result.STUCK, reason=Reason.OUTCOME_UNCLEAR, detail=both)
-    return Record(events=(unclear,))
+def too_late(incident: Incident, move: Do, why: str, now: datetime) -> ev.Event | None:
+    """What to record once the patience with `move` is over; None while it lasts. `why` says what is away."""
+    if move.patience is None or now <= move.patience:
+        return None
+    run = incident.open_write
+    if run is None:
+        return ev.HandedOver(reason=Reason.SOURCE_AWAY, detail=f"could not {move.effect} for too long: {why}")
+    both = f"this write to {run.intent.write.object} may have been applied or not: {why}"
+    return ev.Outcome(key=run.intent.write.key, result=ev.Result.STUCK, reason=Reason.OUTCOME_UNCLEAR, detail=both)
 
 
 def _under_flags(incident: Incident, switch: Switch, now: datetime) -> Move | None:
@@ -102,21 +109,21 @@ def _forward(incident: Incident, policy: Policy, now: datetime) -> Move:
         case State.OPENED:
             return Record(events=(ev.GatheringBegun(),))
         case State.GATHERING:
-            return _gathering(incident, now)
+            return _gathering(incident)
         case State.PLANNING:
-            return _planning(incident, policy, now)
+            return _planning(incident, policy)
         case State.COMPILING:
             return Do(effect=Effect.COMPILE)
         case State.REHEARSING:
-            return _patiently(incident, now, Effect.REHEARSE)
+            return _patiently(incident, Effect.REHEARSE)
         case State.ASKING:
             return _asking(incident, now)
         case State.EXECUTING:
             return _executing(incident, now)
         case State.VERIFYING:
-            return _verifying(incident, now)
+            return _verifying(incident)
         case State.UNDOING:
-            return _undoing(incident, now)
+            return _undoing(incident)
         case _:
             return _undone(incident)
 
@@ -125,28 +132,25 @@ def _hand_over(reason: Reason, detail: str) -> Record:
     return Record(events=(ev.HandedOver(reason=reason, detail=detail),))
 
 
-def _patiently(
-    incident: Incident, now: datetime, effect: Effect, patience: timedelta = GATHER_PATIENCE, step: int = 0
-) -> Move:
-    if now - incident.moved_at > patience:
-        waited = int(patience.total_seconds() // 60)
-        return _hand_over(Reason.SOURCE_AWAY, f"could not {effect} for {waited} minutes: what it needs is away")
-    return Do(effect=effect, step=step)
+def _patiently(incident: Incident, effect: Effect, patience: timedelta = GATHER_PATIENCE, step: int = 0) -> Do:
+    """Counted from where it went on last: time under a stop, or with a person, is nobody's delay."""
+    since = max(incident.moved_at, incident.freed_at or incident.moved_at)
+    return Do(effect=effect, step=step, patience=since + patience)
 
 
-def _gathering(incident: Incident, now: datetime) -> Move:
+def _gathering(incident: Incident) -> Move:
     if incident.voids > MAX_VOIDS:
         return _hand_over(Reason.VOIDS_SPENT, f"what was planned changed under us {incident.voids} times")
-    return _patiently(incident, now, Effect.GATHER)
+    return _patiently(incident, Effect.GATHER)
 
 
-def _planning(incident: Incident, policy: Policy, now: datetime) -> Move:
+def _planning(incident: Incident, policy: Policy) -> Move:
     if incident.round > policy.max_rounds:
         reason, detail = incident.failure or (Reason.ROUNDS_SPENT, "nothing that was tried helped")
         return _hand_over(
             Reason.ROUNDS_SPENT, f"{incident.round - 1} rounds were planned; the last ended: {reason}: {detail}"
         )
-    return _patiently(incident, now, Effect.OFFER if incident.menu is None else Effect.PLAN, PLAN_PATIENCE)
+    return _patiently(incident, Effect.OFFER if incident.menu is None else Effect.PLAN, PLAN_PATIENCE)
 
 
 def _asking(incident: Incident, now: datetime) -> Move:
@@ -195,21 +199,21 @@ def _failed_write(incident: Incident) -> ev.Event | None:
     return ev.StepFailed(step=last.intent.step, reason=reason, detail=outcome.detail)
 
 
-def _verifying(incident: Incident, now: datetime) -> Move:
+def _verifying(incident: Incident) -> Move:
     verified = incident.verified
     if verified is not None and verified.verdict is Verdict.NO_EFFECT:
         return _hand_over(Reason.NO_EFFECT, f"all steps are done and it did not heal: {verified.detail}")
-    return _patiently(incident, now, Effect.VERIFY, ACT_PATIENCE)
+    return _patiently(incident, Effect.VERIFY, ACT_PATIENCE)
 
 
-def _undoing(incident: Incident, now: datetime) -> Move:
+def _undoing(incident: Incident) -> Move:
     failed = _failed_write(incident)
     if isinstance(failed, ev.HandedOver):
         return Record(events=(failed,))
     step = _to_undo(incident)
     if step is None:
         return Record(events=(ev.Undone(),))
-    return _patiently(incident, now, Effect.UNDO, ACT_PATIENCE, step)
+    return _patiently(incident, Effect.UNDO, ACT_PATIENCE, step)
 
 
 def _to_undo(incident: Incident) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from handrail.adapters.http import Reply
-from handrail.core.answer import decide, is_one_of
+from handrail.core.answer import decide, hold, is_one_of
 from handrail.core.card import card
 from handrail.core.report import report
 from handrail.core.story import line
@@ -60,7 +60,7 @@ class PeoplesDesk:
             incident = await self._find(id_)
             if incident is None:
                 return Reply(ok=False, message=f"no incident {id_!r}; see `handrail incidents list`")
-            events = decide(incident, verb.replace("-", "_"), request, person, self._tools.now())
+            events = self._decided(incident, verb.replace("-", "_"), request, person)
             if isinstance(events, Refusal):
                 return Reply(ok=False, message=events.detail, reason=events.reason)
             try:
@@ -70,8 +70,21 @@ class PeoplesDesk:
             return Reply(ok=True, message=_thanks(events[-1], incident))
         return Reply(ok=False, message="the incident keeps moving; try again", reason=Reason.STATE_CHANGED)
 
+    def _decided(
+        self, incident: Incident, verb: str, request: str | None, person: Person
+    ) -> tuple[ev.Event, ...] | Refusal:
+        """Yes needs a policy that can be read and names the person now; no, take and give back work without one."""
+        match verb:
+            case "take" | "give_back":
+                return hold(incident, verb, person, self._tools.policy.last_good().approvers)
+        events = decide(incident, verb, request, person, self._tools.now())
+        if verb != "approve" or isinstance(events, Refusal) or is_one_of(self._tools.policy().approvers, person):
+            return events
+        gone = f"the policy does not name {person} as an approver any more"
+        return Refusal(reason=Reason.NOT_AN_APPROVER, detail=gone)
+
     async def switch(self, stop: bool, person: Person, why: str) -> Reply:
-        policy = self._tools.policy()
+        policy = self._tools.policy.last_good()
         if not (is_one_of(policy.operators, person) or is_one_of(policy.approvers, person)):
             detail = f"{person} is neither an operator nor an approver in the policy"
             return Reply(ok=False, message=detail, reason=Reason.NOT_AN_APPROVER)

@@ -29,7 +29,7 @@ async def take_in(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[Rec
         batches.append(Batch(source=_source(record), at=now, arrivals=arrivals))
         if decoded.refused:
             dead.append((record, _together(decoded.refused)))
-    await tools.store.take(batches, max_age=timedelta(minutes=tools.policy().alert_age_minutes))
+    await tools.store.take(batches, max_age=timedelta(minutes=tools.policy.last_good().alert_age_minutes))
     return dead
 
 

@@ -27,6 +27,17 @@ class Gatherer(Protocol):
     async def gather(self, target: LabelledTarget | None, alert: Alert, now: datetime) -> Gathering | Refusal: ...
 
 
+class PolicySource(Protocol):
+    """Called, it reads the policy as it is now; raises Transient when it can't: then nothing is allowed.
+
+    `last_good` never raises, and is only for what permits nothing.
+    """
+
+    def __call__(self) -> Policy: ...
+
+    def last_good(self) -> Policy: ...
+
+
 class Model(Protocol):
     """One call, never repeated in there; what it says is recorded before it is parsed (state rule 7)."""
 
@@ -35,7 +46,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """`policy` reads the policy file as it is now (raises BadConfig); `new_id` makes opaque ids; `now` is UTC."""
+    """`new_id` makes opaque ids; `now` is UTC."""
 
     store: Store
     eyes: Eyes
@@ -45,7 +56,7 @@ class Tools:
     model: Model | None
     steps: Mapping[str, Step]
     detectors: tuple[Detector, ...]
-    policy: Callable[[], Policy]
+    policy: PolicySource
     config: Config
     now: Callable[[], datetime]
     new_id: Callable[[], str]

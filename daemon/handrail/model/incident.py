@@ -77,7 +77,10 @@ class WriteRun(Value):
 
 
 class Incident(Value):
-    """`seq` is the journal's head that this was folded from; every decision commits only onto that head."""
+    """`seq` is the journal's head that this was folded from; every decision commits only onto that head.
+
+    `freed_at` is when a stop ended last, or a person gave it back.
+    """
 
     id: str
     cluster: str
@@ -118,6 +121,7 @@ class Incident(Value):
     paused: bool = False
     taken_by: Person | None = None
     taken_at: datetime | None = None
+    freed_at: datetime | None = None
     resolved_seen_at: datetime | None = None
 
     @property

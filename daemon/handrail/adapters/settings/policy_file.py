@@ -29,3 +29,11 @@ class PolicyFile:
             self._stamp = None
             raise Transient(f"the policy can't be read, so nothing is allowed: {broken}", retry_after=10.0) from broken
         return self._policy
+
+    def last_good(self) -> Policy:
+        """For what permits nothing: how old an alert may be, how many rounds, who may stop or say no. A policy that
+        is broken now must not lose an alert, keep an incident from ending, or take the brake away."""
+        try:
+            return self()
+        except Transient:
+            return self._policy

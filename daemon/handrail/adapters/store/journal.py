@@ -120,12 +120,18 @@ async def entries_after(tx: Tx, stream: str, seq: int) -> tuple[Entry, ...]:
 
 
 def as_entry(row: Row[Any]) -> Entry:
+    """Raises Bug where the stored text is damaged, UnknownEvent where a newer build wrote it."""
+    try:
+        data = json.loads(row.data)
+    except ValueError as damaged:
+        where = f"the journal of {row.incident} is damaged at {row.seq}: run `handrail audit verify`"
+        raise Bug(where) from damaged
     return Entry(
         incident=row.incident,
         seq=row.seq,
         at=row.at,
         actor=row.actor,
-        event=read(json.loads(row.data)),
+        event=read(data),
         previous=row.previous,
         hash=row.hash,
     )

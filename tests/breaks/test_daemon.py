@@ -1,0 +1,116 @@
+"""The daemon as a whole: a journal beyond reading, a clock that jumps, an incident that never stands still."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from handrail.adapters.telling import Teller
+from handrail.cli.demo_alert import alert_as_otlp
+from handrail.model.incident import State
+from handrail.reconciler import Reconciler
+from tests.breaks.worlds import alerted
+from tests.reconciler.rig import Rig, Shop, asking, ended, rig
+
+
+def spoil(folder: Path, incident: str, data: str) -> None:
+    """What a broken disk or a hand in the database leaves behind: the newest entry says something unreadable."""
+    with sqlite3.connect(folder / "handrail.db") as database:
+        (sql,) = database.execute("SELECT sql FROM sqlite_master WHERE name = 'journal_refuses_update'").fetchone()
+        database.execute("DROP TRIGGER journal_refuses_update")
+        last = "(SELECT max(seq) FROM journal WHERE incident = ?)"
+        change = f"UPDATE journal SET data = ? WHERE incident = ? AND seq = {last}"
+        assert database.execute(change, (data, incident, incident)).rowcount == 1
+        database.execute(sql)
+    database.close()
+
+
+class Hook:
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    async def send(self, payload: Any) -> None:
+        self.told.append(payload)
+
+
+async def turn(reconciler: Reconciler, times: int) -> None:
+    for _ in range(times):
+        async with asyncio.TaskGroup() as group:
+            await reconciler.start_due(group)
+
+
+async def test_a_journal_that_cannot_be_read_ends_neither_the_daemon_nor_its_neighbours(
+    shop: Shop, tmp_path: Path
+) -> None:
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        first = await life.run(lambda i: i.state is State.GATHERING)
+    spoil(tmp_path, first.id, "{not json")
+    async with rig(shop, tmp_path) as life:
+        hook = Hook()
+        other = alert_as_otlp(int(shop.clock.now().timestamp() * 1e9)).replace(b"checkout", b"nothing1")
+        await life.take(other, offset=1)
+        reconciler = Reconciler(life.tools)
+        teller = Teller(life.tools.store, None, hook, life.tools.now)
+        await turn(reconciler, 4)
+        await teller.tell_all()
+        assert [told["state"] for told in hook.told] == ["HANDED_OVER"]
+
+
+async def test_a_clock_that_goes_back_an_hour_does_not_put_incidents_to_sleep(shop: Shop, tmp_path: Path) -> None:
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        back = timedelta(0)
+        tools = replace(life.tools, now=lambda: shop.clock.now() - back)
+        reconciler = Reconciler(tools)
+        await turn(reconciler, 30)
+        waiting = await life.the_incident()
+        assert asking(waiting)
+        back = timedelta(hours=1)
+        looked: list[str] = []
+        reconciler = _watched(reconciler, looked)
+        shop.clock.advance(120)
+        await turn(reconciler, 2)
+        assert looked == [waiting.id]
+
+
+def _watched(reconciler: Reconciler, looked: list[str]) -> Reconciler:
+    advance = reconciler._advance
+
+    async def watched(id_: str) -> None:
+        looked.append(id_)
+        await advance(id_)
+
+    reconciler._advance = watched  # type: ignore[method-assign]
+    return reconciler
+
+
+async def test_a_flood_of_the_same_alert_neither_stops_the_decision_nor_the_repair(shop: Shop, tmp_path: Path) -> None:
+    """Firing and resolved, hundreds of them, between any two moves."""
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        flood = Flood(life)
+        incident = await life.run(asking)
+        await flood.pour(200)
+        reply = await life.answer("approve")
+        assert reply.ok, reply.message
+        await flood.pour(200)
+        incident = await life.run(ended)
+        assert incident.state is State.RESOLVED, incident.end
+        assert len(await life.incidents()) == 1
+
+
+class Flood:
+    def __init__(self, life: Rig) -> None:
+        self._life = life
+        self._offset = 100
+
+    async def pour(self, many: int) -> None:
+        for _ in range(many):
+            self._offset += 1
+            now = int(self._life.tools.now().timestamp() * 1e9)
+            await self._life.take(alert_as_otlp(now), offset=self._offset)
