@@ -72,8 +72,10 @@ def _diff(title: str, diff: str, width: int, colour: bool) -> str:
 
 
 def _diff_line(line: str, width: int, colour: bool) -> Iterator[str]:
+    """A title is folded like any sentence; a line of the diff is cut where the terminal ends, to hide nothing."""
     paint = _COLOURS.get(line[:1], "") if colour else ""
-    for piece in _pieces(line, width - 2) or [""]:
+    folded = _fold(line, width - 2, then="  ") if line.startswith("# ") else _pieces(line, width - 2)
+    for piece in folded or [""]:
         yield f"  {paint}{piece}{_RESET}" if paint else f"  {piece}"
 
 

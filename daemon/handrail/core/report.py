@@ -100,9 +100,10 @@ def _evidence(entries: Sequence[ev.Entry]) -> Iterator[str]:
 
 
 def _said(item: EvidenceItem) -> Iterator[str]:
-    """The line that tells most, then the excerpt's own lines as code: its layout is half of what it says."""
-    yield f"    - {headline(item)}"
-    lines = [line for line in neutral(item.excerpt).splitlines() if line.strip()]
+    """The line that tells most, then the excerpt's other lines as code: its layout is half of what it says."""
+    told = headline(item)
+    yield f"    - {told}"
+    lines = [line for line in neutral(item.excerpt).splitlines() if line.strip() and line != told]
     yield ""
     yield from (f"            {line[:LINE]}" for line in lines)
     yield ""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from handrail.adapters.evidence.pieces import lines, piece
+from handrail.core.words import plural
 from handrail.model.evidence import Piece, Trust
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw
@@ -48,7 +49,7 @@ def pods(found: tuple[Raw, ...], ref: ObjectRef, now: datetime) -> Piece:
     """At most 20 pods, those that are not ready first, each with the state of each container."""
     shown = worst_first(found)[:MOST_PODS]
     ready = sum(1 for pod in found if pod_is_ready(pod))
-    said = [f"{len(found)} pods, {ready} ready{_worst(shown)}"]
+    said = [f"{plural(len(found), 'pod')}, {ready} ready{_worst(shown)}"]
     said += [f"{len(shown)} of them are shown"] if len(shown) < len(found) else []
     for pod in shown:
         said += _pod(pod)
@@ -122,7 +123,7 @@ def _worst(shown: list[Raw]) -> str:
     code = ((state.get("lastState") or {}).get("terminated") or {}).get("exitCode")
     before = f", exit code {code} before" if code is not None else ""
     now = _state(state.get("state") or {}).partition(" since")[0]
-    restarted = f"{state.get('restartCount') or 0} restarts"
+    restarted = plural(int(state.get("restartCount") or 0), "restart")
     return f"; {shown[0]['metadata']['name']}: {state.get('name', 'no container')} {now}, {restarted}{before}"
 
 
@@ -160,7 +161,7 @@ def _pod(pod: Raw) -> Iterator[str]:
         if one.get("status") != "True" and one.get("reason"):
             yield f"  {_condition(one)}"
     for state in container_states(pod):
-        times = f"{state.get('restartCount') or 0} restarts"
+        times = plural(int(state.get("restartCount") or 0), "restart")
         yield f"  container {state.get('name')}: {_now(state)}, {times}{_before(state)}"
 
 
