@@ -252,14 +252,20 @@ def _loud(news: News) -> str:
     incident = news.incident
     stuck = _stuck(news.fresh) and not incident.state.terminal
     happened = stuck or any(_is_loud(entry) for entry in news.fresh)
-    if not happened or not (stuck or incident.state in _LOUD):
+    if not happened or not (stuck or incident.state in _LOUD or _called_off(news)):
         return ""
     asked = incident.request.id if incident.request and incident.state is State.ASKING else ""
     return f"{incident.state}/{asked}/{'stuck' if stuck else ''}"
 
 
 def _is_loud(entry: Entry) -> bool:
-    return entry.event.kind in ("asked", "rejected", "handed_over", "verified")
+    return entry.event.kind in ("asked", "rejected", "handed_over", "verified", "suppressed")
+
+
+def _called_off(news: News) -> bool:
+    """Noise is not told; but whoever was called to decide must hear that there is nothing left to decide."""
+    asked = any(entry.event.kind == "asked" for entry in news.entries)
+    return asked and news.incident.state is State.SUPPRESSED
 
 
 def _stuck(entries: Sequence[Entry]) -> bool:
