@@ -1,0 +1,81 @@
+"""The database goes away, or fills up, at the worst moment."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.cli.demo_alert import alert_as_otlp
+from handrail.model.errors import Transient
+from handrail.model.incident import State
+from tests.breaks.worlds import alerted, lossy
+from tests.reconciler.rig import GOOD, Rig, Shop, ended, rig
+
+
+class Failing:
+    """A store each of whose writes of one kind fails the first times, with nothing written."""
+
+    def __init__(self, store: Any, name: str, times: int) -> None:
+        self._store, self._name, self._left = store, name, times
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        if name != self._name or self._left <= 0:
+            return found
+        self._left -= 1
+
+        async def failing(*args: Any, **options: Any) -> Any:
+            raise Transient("the store is away: database or disk is full", retry_after=2.0)
+
+        return failing
+
+
+@pytest.mark.parametrize("name", ["append", "claim", "commit_intent", "append_outcome"])
+async def test_a_store_that_is_away_at_any_commit_repeats_no_write(shop: Shop, tmp_path: Path, name: str) -> None:
+    applied: list[str] = []
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        counted = lossy(life, applied)
+        store: Any = Failing(life.tools.store, name, 3)
+        incident = await Rig(replace(counted.tools, store=store), shop).run(ended, approve=True)
+        assert incident.state is State.RESOLVED, incident.end
+        assert await shop.image() == GOOD
+        assert len(applied) == 1
+
+
+@contextmanager
+def full_disk(folder: Path) -> Iterator[None]:
+    """No file of this process may grow beyond what the largest of the database's has now."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    most = max(file.stat().st_size for file in folder.glob("handrail.db*"))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+async def test_on_a_full_disk_nothing_is_taken_in_and_nothing_is_lost(shop: Shop, tmp_path: Path) -> None:
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        with full_disk(tmp_path):
+            taken = 0
+            with pytest.raises(Transient):
+                while taken < 500:
+                    taken += 1
+                    await life.take(_another(shop, taken), offset=taken)
+        before = len(await life.tools.store.open_ids())
+        assert before == taken
+        await life.take(_another(shop, taken), offset=taken)
+        assert len(await life.tools.store.open_ids()) == before + 1
+        assert (await life.tools.store.audit()).ok
+
+
+def _another(shop: Shop, number: int) -> bytes:
+    return alert_as_otlp(int(shop.clock.now().timestamp() * 1e9)).replace(b"checkout", b"%08d" % number)
