@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,7 +19,7 @@ import handrail_remediations
 from handrail.adapters.settings import Secret, load_policy
 from handrail.check.lines import Line, fail, ok
 from handrail.core.allow import unknown_steps
-from handrail.model.config import Config, PlannerMode
+from handrail.model.config import Config, PlannerMode, PrometheusConfig, SlackConfig, WebhookConfig
 from handrail.model.policy import Mode, Policy
 from handrail.model.step import Step
 
@@ -32,13 +33,13 @@ def configured(config: Config) -> dict[str, Probe]:
     """What is configured; nothing else is proved or mentioned."""
     found: dict[str, Probe] = {"policy": _policy, "kafka": _kafka, "cluster": _cluster, "store": _store}
     if config.slack is not None:
-        found["slack"] = _slack
+        found["slack"] = partial(_slack, config.slack)
     if config.planner.mode is not PlannerMode.RUNBOOK:
         found["model"] = _model
     if config.webhook is not None:
-        found["webhook"] = _webhook
+        found["webhook"] = partial(_webhook, config.webhook)
     if config.prometheus is not None:
-        found["prometheus"] = _prometheus
+        found["prometheus"] = partial(_prometheus, config.prometheus)
     return found
 
 
@@ -116,15 +117,14 @@ async def _store(config: Config) -> list[Line]:
     return [ok("store", f"{file.parent} is writable, {free // 2**20} MiB free")]
 
 
-async def _slack(config: Config) -> list[Line]:
+async def _slack(slack: SlackConfig, _config: Config) -> list[Line]:
     from handrail.adapters.slack import SlackDesk
 
-    assert config.slack is not None
-    bot = Secret(config.slack.bot_token, "slack.bot_token")
-    problems = await SlackDesk(config.slack, bot, Secret(config.slack.app_token, "slack.app_token")).check()
+    bot, app = Secret(slack.bot_token, "slack.bot_token"), Secret(slack.app_token, "slack.app_token")
+    problems = await SlackDesk(slack, bot, app).check()
     if problems:
         return [fail("slack", problem) for problem in problems]
-    return [ok("slack", f"both tokens and channel {config.slack.channel}")]
+    return [ok("slack", f"both tokens and channel {slack.channel}")]
 
 
 async def _model(config: Config) -> list[Line]:
@@ -149,18 +149,16 @@ async def _model(config: Config) -> list[Line]:
     return [ok("model", f"{model.name} can be used")]
 
 
-async def _webhook(config: Config) -> list[Line]:
-    assert config.webhook is not None
-    url = urlsplit(Secret(config.webhook.url, "webhook.url")())
+async def _webhook(webhook: WebhookConfig, _config: Config) -> list[Line]:
+    url = urlsplit(Secret(webhook.url, "webhook.url")())
     if url.scheme not in ("http", "https") or not url.hostname:
         return [fail("webhook", "webhook.url: what it points to is no http(s) address; put the whole address there")]
     return [ok("webhook", f"an address at {url.hostname} (nothing was sent)")]
 
 
-async def _prometheus(config: Config) -> list[Line]:
+async def _prometheus(prometheus: PrometheusConfig, _config: Config) -> list[Line]:
     from handrail.adapters.prometheus import Prometheus
 
-    assert config.prometheus is not None
     now = datetime.now(UTC)
-    await Prometheus(config.prometheus).range("vector(1)", now - timedelta(minutes=1), now, 60)
-    return [ok("prometheus", f"{config.prometheus.url} answers queries")]
+    await Prometheus(prometheus).range("vector(1)", now - timedelta(minutes=1), now, 60)
+    return [ok("prometheus", f"{prometheus.url} answers queries")]

@@ -41,14 +41,11 @@ async def plan(tools: Tools, incident: Incident) -> Incident:
         raise Bug("planning without a menu")
     brief = await _brief(tools, incident)
     incident, planner, proposal = await _choose(tools, incident, brief, menu)
-    if proposal is None:
-        return incident
-    refusal = proposal if isinstance(proposal, Refusal) else review(proposal, brief, menu)
-    if refusal is not None:
-        over = ev.HandedOver(reason=refusal.reason, detail=f"{planner}: {refusal.detail}")
+    planned = proposal if isinstance(proposal, Refusal) else review(proposal, brief, menu) or proposal
+    if isinstance(planned, Refusal):
+        over = ev.HandedOver(reason=planned.reason, detail=f"{planner}: {planned.detail}")
         return await tools.store.append(incident, (over,))
-    assert isinstance(proposal, PlanProposal)
-    return await tools.store.append(incident, (ev.Planned(planner=planner, proposal=proposal),))
+    return await tools.store.append(incident, (ev.Planned(planner=planner, proposal=planned),))
 
 
 async def compile_(tools: Tools, incident: Incident) -> Incident:
@@ -59,7 +56,7 @@ async def compile_(tools: Tools, incident: Incident) -> Incident:
     return await tools.store.append(incident, (ev.Compiled(saga=saga),))
 
 
-Chosen = tuple[Incident, str, PlanProposal | Refusal | None]
+Chosen = tuple[Incident, str, PlanProposal | Refusal]
 
 
 async def _choose(tools: Tools, incident: Incident, brief: Brief, menu: Menu) -> Chosen:

@@ -85,7 +85,6 @@ class Reason(StrEnum):
     DISRUPTION_BUDGET = "DISRUPTION_BUDGET"
     CONFLICTS_SPENT = "CONFLICTS_SPENT"
     OUTCOME_UNCLEAR = "OUTCOME_UNCLEAR"
-    STEP_TIMED_OUT = "STEP_TIMED_OUT"
     # after acting
     NO_EFFECT = "NO_EFFECT"
     WORSE = "WORSE"
@@ -93,7 +92,6 @@ class Reason(StrEnum):
     # people
     REJECTED = "REJECTED"
     TAKEN_TOO_LONG = "TAKEN_TOO_LONG"
-    CANCELLED = "CANCELLED"
     # ourselves
     BROKEN = "BROKEN"
 

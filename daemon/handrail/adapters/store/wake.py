@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from weakref import WeakKeyDictionary
 
+from handrail.model.errors import Bug
+
 
 class Wake:
     """Any number of loops may wait; each is told of what was committed since it last waited, also while it was busy."""
@@ -22,7 +24,8 @@ class Wake:
     async def wait(self, timeout: float) -> bool:
         """True as soon as there is news for this task, False after `timeout` seconds."""
         task = asyncio.current_task()
-        assert task is not None
+        if task is None:
+            raise Bug("waiting for news outside of a task")
         if self._seen.get(task, 0) == self._count:
             try:
                 async with asyncio.timeout(timeout):
