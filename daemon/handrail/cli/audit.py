@@ -18,7 +18,13 @@ def audit() -> None:
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 @with_client
 def verify(client: Client, as_json: bool) -> None:
-    """Recompute the hash chain of every journal; exit 1 where one is broken."""
+    """Recompute every journal's hash chain.
+
+    Exit 1 where one is not as it was written, with the place and what is wrong there.
+
+    \b
+    Example:  handrail audit verify
+    """
     found = client.get("/api/v1/audit")
     if as_json:
         click.echo(json.dumps(found, indent=2))

@@ -11,7 +11,13 @@ import click
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 def steps(as_json: bool) -> None:
-    """Every remediation step with its risk, kinds and rights."""
+    """Every remediation step with its risk and kinds.
+
+    --json adds the rights that it needs and the fields that it writes.
+
+    \b
+    Example:  handrail steps --json
+    """
     import handrail_remediations
 
     known = handrail_remediations.catalogue()
@@ -37,7 +43,11 @@ def steps(as_json: bool) -> None:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 def detectors(as_json: bool) -> None:
-    """Every detector and what wakes it."""
+    """Every detector and what wakes it.
+
+    \b
+    Example:  handrail detectors
+    """
     import handrail_detectors
 
     rows = [

@@ -14,9 +14,10 @@ import click
 @click.option("--config", "path", type=click.Path(path_type=Path), default="handrail.yaml", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 def check(path: Path, as_json: bool) -> None:
-    """Prove the configuration: files, brokers, topics, cluster, rights, and what else it names.
+    """Prove the configuration and all that it names.
 
-    One line each, `ok` or `FAIL` with what to do; exit 1 where one fails. Changes nothing, takes ten seconds at most.
+    Files, brokers, topics, cluster, rights, Slack, model and the rest: one line each, `ok` or `FAIL` with what to do;
+    exit 1 where one fails. Changes nothing, takes ten seconds at most.
 
     \b
     Example:  handrail check --config handrail.yaml

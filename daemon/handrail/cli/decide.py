@@ -31,7 +31,13 @@ def approve(client: Client, id_: str, yes: bool) -> None:
 @click.argument("id_", metavar="ID")
 @with_client
 def reject(client: Client, id_: str) -> None:
-    """Reject what the card shows: nothing is written, the incident is handed over."""
+    """Reject what the card shows; a person gets the incident.
+
+    Nothing more is written.
+
+    \b
+    Example:  handrail reject inc-abc
+    """
     _decide(client, id_, "reject", _asked(client, id_)["card"]["request"])
 
 
@@ -39,7 +45,13 @@ def reject(client: Client, id_: str) -> None:
 @click.argument("id_", metavar="ID")
 @with_client
 def take(client: Client, id_: str) -> None:
-    """Take the incident: nothing is done to it until you give it back."""
+    """Take an incident off Handrail's hands.
+
+    Nothing is done to it until you give it back, for 24 hours at most; what is in flight is still recorded.
+
+    \b
+    Example:  handrail take inc-abc
+    """
     _decide(client, id_, "take", None)
 
 
@@ -47,7 +59,11 @@ def take(client: Client, id_: str) -> None:
 @click.argument("id_", metavar="ID")
 @with_client
 def give_back(client: Client, id_: str) -> None:
-    """Give an incident back: it goes on where it stood."""
+    """Give an incident back: it goes on where it stood.
+
+    \b
+    Example:  handrail give-back inc-abc
+    """
     _decide(client, id_, "give-back", None)
 
 

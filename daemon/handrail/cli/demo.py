@@ -17,11 +17,14 @@ import click
 @click.option("--yes", is_flag=True, help="Approve without asking; exit 1 unless the incident ends RESOLVED.")
 @click.option("--keep", is_flag=True, help="Leave everything running afterwards, to look around with the CLI.")
 def demo(yes: bool, keep: bool) -> None:
-    """Watch one incident from alert to repair, on this machine, in under a minute.
+    """Watch one incident from alert to repair, here.
 
     \b
     A bad image is rolled out in a simulated cluster. The alert goes into Kafka as OTLP. The daemon finds the
-    cause, plans by runbook, rehearses on the API server, and asks you.
+    cause, plans by runbook, rehearses on the API server, and asks you. It takes less than a minute.
+
+    \b
+    Example:  handrail demo --keep
     """
     if not yes and not sys.stdin.isatty():
         raise click.ClickException("nobody can be asked here: run it in a terminal, or with --yes")

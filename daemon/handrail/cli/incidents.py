@@ -40,7 +40,13 @@ def list_(client: Client, limit: int, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 @with_client
 def show(client: Client, id_: str, as_json: bool) -> None:
-    """The card of an incident, and its story so far. ID may be cut short where it stays unambiguous."""
+    """The card of an incident, and its story so far.
+
+    ID may be cut short where it stays unambiguous.
+
+    \b
+    Example:  handrail incidents show inc-abc
+    """
     found = client.get(f"/api/v1/incidents/{id_}")
     if as_json:
         click.echo(json.dumps(found, indent=2))
@@ -58,5 +64,11 @@ def show(client: Client, id_: str, as_json: bool) -> None:
 @click.argument("id_", metavar="ID")
 @with_client
 def report(client: Client, id_: str) -> None:
-    """The whole story in one text: what was seen, decided, done, by whom, and how it ended."""
+    """The whole story of an incident in one text.
+
+    What was seen, decided and done, by whom, and how it ended: for the post-mortem.
+
+    \b
+    Example:  handrail incidents report inc-abc > report.md
+    """
     click.echo(client.text(f"/api/v1/incidents/{id_}/report"))

@@ -13,7 +13,7 @@ import click
 @click.option("--service-account", default="handrail", show_default=True)
 @click.option("--name", default="handrail", show_default=True, help="Prefix of the roles' names.")
 def rbac(path: Path, namespace: str, service_account: str, name: str) -> None:
-    """Print the least rights that this policy needs, as YAML.
+    """Print the least rights that a policy needs.
 
     Reading and writing are bound apart: delete the bindings that end in -hands and nothing is written any more.
 
