@@ -102,7 +102,7 @@ async def daemon(config: Config) -> AsyncIterator[Daemon]:
         tools = _tools(config, store, cluster, policy)
         desk = PeoplesDesk(tools)
         intake = KafkaIntake(config.kafka, lambda records: on_records(tools, records), time.monotonic)
-        gauges = Gauges(store, intake.pulse, time.monotonic)
+        gauges = Gauges(store, intake.pulse, time.monotonic, policy.problem)
         http = HttpServer(config.http, desk, Who(KubernetesRights(cluster)), gauges.ready, gauges.text)
         address = await http.start()
         stack.push_async_callback(http.stop)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from handrail.adapters.settings import PolicyFile
 from handrail.model.approval import Person
 from handrail.model.incident import State
 from handrail.model.reason import Reason
@@ -139,3 +140,15 @@ async def test_a_policy_that_stays_broken_is_told_to_a_person(shop: Shop, tmp_pa
         assert incident.end is not None
         assert incident.end[0] is Reason.APPROVAL_EXPIRED
         assert await shop.image() == BAD
+
+
+async def test_a_broken_policy_is_said_and_said_no_more_once_it_is_mended(shop: Shop, tmp_path: Path) -> None:
+    async with rig(shop, tmp_path):
+        policy = PolicyFile(tmp_path / "policy.yaml")
+        assert policy.problem() == ""
+        good = (tmp_path / "policy.yaml").read_text()
+        (tmp_path / "policy.yaml").write_text("version: [")
+        assert "nothing is allowed" in policy.problem()
+        assert policy.last_good().rules
+        (tmp_path / "policy.yaml").write_text(good)
+        assert policy.problem() == ""

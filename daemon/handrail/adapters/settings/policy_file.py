@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import structlog
+
 from handrail.adapters.settings.load import load_policy
 from handrail.model.errors import BadConfig, Transient
 from handrail.model.policy import Policy
+
+log = structlog.get_logger("policy")
 
 
 class PolicyFile:
@@ -17,6 +21,7 @@ class PolicyFile:
         self._path = path
         self._stamp: tuple[int, int, int] | None = None
         self._policy = load_policy(path)
+        self._said = False
 
     def __call__(self) -> Policy:
         try:
@@ -33,7 +38,17 @@ class PolicyFile:
     def last_good(self) -> Policy:
         """For what permits nothing: how old an alert may be, how many rounds, who may stop or say no. A policy that
         is broken now must not lose an alert, keep an incident from ending, or take the brake away."""
+        self.problem()
+        return self._policy
+
+    def problem(self) -> str:
+        """What is wrong with the file now, in one sentence; "" when nothing is. Logged once for each time it breaks."""
         try:
-            return self()
-        except Transient:
-            return self._policy
+            self()
+        except Transient as broken:
+            if not self._said:
+                log.error("the policy is broken", why=str(broken))
+            self._said = True
+            return str(broken)
+        self._said = False
+        return ""

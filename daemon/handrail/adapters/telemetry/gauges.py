@@ -20,12 +20,15 @@ OLDEST_POLL_SECONDS = 30.0
 
 
 class Gauges:
-    """`clock` is monotonic, the same as the pulse's."""
+    """`clock` is monotonic, the same as the pulse's. `policy` says what is wrong with it now, or ""."""
 
-    def __init__(self, store: Store, pulse: Pulse, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, store: Store, pulse: Pulse, clock: Callable[[], float], policy: Callable[[], str] = lambda: ""
+    ) -> None:
         self._store = store
         self._pulse = pulse
         self._clock = clock
+        self._policy = policy
 
     async def ready(self) -> dict[str, Any]:
         age = self._poll_age()
@@ -40,6 +43,7 @@ class Gauges:
             "set_aside": dict(self._pulse.set_aside),
             "kafka": self._pulse.last_error or ("ok" if polled else "not polled yet"),
             "store": store or "ok",
+            "policy": self._policy() or "ok",
         }
 
     async def text(self) -> bytes:
@@ -52,7 +56,7 @@ class Gauges:
         lag = Gauge("handrail_kafka_lag_records", "Records behind.", ["partition"], registry=registry)
         for partition, behind in self._pulse.lag.items():
             lag.labels(partition=partition).set(behind)
-        paused = Gauge("handrail_intake_paused", "1 while intake waits for store or policy.", registry=registry)
+        paused = Gauge("handrail_intake_paused", "1 while intake waits for the store.", registry=registry)
         paused.set(int(self._pulse.paused))
         aside = Gauge("handrail_kafka_set_aside_partitions", "Partitions that can't be read.", registry=registry)
         aside.set(len(self._pulse.set_aside))
