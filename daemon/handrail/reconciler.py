@@ -56,9 +56,18 @@ async def advance(tools: Tools, incident_id: str) -> float | None:
             moved = await _patiently(tools, incident, move)
         case Idle():
             return _until(move, tools.now(), tools.config.poll_seconds)
+    _say(incident, moved)
     if moved.state.terminal and moved.open_write is None:
         return None
     return 0.0 if moved.seq != incident.seq else tools.config.poll_seconds
+
+
+def _say(before: Incident, after: Incident) -> None:
+    """Each move in the log, with the reason of a no: the same word as in the journal and on the card."""
+    if after.state is not before.state:
+        failed = after.failure if after.failure != before.failure else None
+        reason, detail = after.end or failed or (None, "")
+        log.info("moved", incident=after.id, to=str(after.state), reason=str(reason or ""), detail=detail[:300])
 
 
 async def _patiently(tools: Tools, incident: Incident, move: Do) -> Incident:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from structlog.testing import capture_logs
+
 from handrail.cli.demo_alert import alert_as_otlp
 from handrail.model import events as ev
 from handrail.model.incident import State
@@ -52,7 +54,10 @@ async def test_a_question_that_nobody_answers_expires_and_writes_nothing(shop: S
         await broken(shop, life)
         await life.run(asking)
         shop.clock.advance(31 * 60)
-        incident = await life.run(ended)
+        with capture_logs() as logged:
+            incident = await life.run(ended)
+        (moved,) = [line for line in logged if line["event"] == "moved"]
+        assert (moved["incident"], moved["to"], moved["reason"]) == (incident.id, "HANDED_OVER", "APPROVAL_EXPIRED")
         assert incident.end is not None
         assert incident.end[0] is Reason.APPROVAL_EXPIRED
         assert await shop.image() == BAD
