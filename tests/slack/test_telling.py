@@ -125,6 +125,32 @@ async def test_one_card_follows_the_incident_and_the_thread_tells_its_story_in_o
     assert await store.untold() == ()
 
 
+async def test_alerts_that_merge_into_one_incident_are_one_card(
+    store: Journals, teller: Teller, slack: FakeSlack
+) -> None:
+    merged = ev.Suppressed(reason=Reason.MERGED, detail="same target", into=j.ID)
+    for number in range(20):
+        store.grow(j.LOOKING[:2], f"inc-{number}")
+    store.grow(j.ASKED)
+    await teller.tell_all()
+    for number in range(20):
+        store.grow((*j.LOOKING[:2], merged), f"inc-{number}")
+    await teller.tell_all()
+    assert len([message for message in slack.messages(CHANNEL) if not message.is_reply]) == 1
+    assert await store.untold() == ()
+
+
+async def test_an_incident_whose_object_stays_unknown_has_its_card_after_three_minutes(
+    store: Journals, teller: Teller, slack: FakeSlack, clock: Clock
+) -> None:
+    store.grow(j.LOOKING[:2])
+    await teller.tell_all()
+    assert slack.messages(CHANNEL) == []
+    clock.forward(181)
+    await teller.tell_all()
+    assert len(said(slack)) == 1
+
+
 async def test_a_card_that_has_not_changed_is_not_sent_again(store: Journals, teller: Teller, slack: FakeSlack) -> None:
     store.grow(j.ASKED)
     await teller.tell_all()

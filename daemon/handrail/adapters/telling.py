@@ -25,6 +25,7 @@ from handrail.model.card import Card
 from handrail.model.errors import HandrailError, Permanent, Transient
 from handrail.model.events import Entry, Outcome, Result
 from handrail.model.incident import Incident, State
+from handrail.model.reason import Reason
 
 log = structlog.get_logger("telling")
 
@@ -37,8 +38,11 @@ PATIENCE = timedelta(seconds=30)
 """How long Slack may be away before the second channel is told of an incident."""
 REFUSED_AGAIN = timedelta(seconds=60)
 REMEMBERED = 5_000
+FIRST_CARD = timedelta(minutes=3)
+"""How long an incident may go without a card while nobody knows its object: in a storm most merge into one."""
 
 _LOUD = frozenset({State.ASKING, State.HANDED_OVER, State.RESOLVED})
+_LOOKING = frozenset({State.OPENED, State.GATHERING})
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -146,6 +150,11 @@ class Teller:
             if await self._by_webhook(news):
                 await self._store.save_telling(id_, news.telling.model_copy(update={"told_seq": news.head}))
             return
+        if _too_early(news, self._now()):
+            return
+        if _never_shown(news):
+            await self._store.save_telling(id_, news.telling.model_copy(update={"told_seq": news.head}))
+            return
         late = self._late.setdefault(id_, Late(since=self._now()))
         if await self._try_slack(self._slack, news, late):
             del self._late[id_]
@@ -245,6 +254,19 @@ async def _slack_only(call: Awaitable[T]) -> T:
         return await call
     except (Transient, Permanent) as failed:
         raise _NotTold(failed) from failed
+
+
+def _too_early(news: News, now: datetime) -> bool:
+    """Before its first card: twenty alerts about one workload are one card, not twenty (kubernaut #63)."""
+    incident = news.incident
+    held = incident.state in _LOOKING and not incident.paused and incident.taken_by is None
+    return held and not news.telling.ts and now - incident.opened_at < FIRST_CARD
+
+
+def _never_shown(news: News) -> bool:
+    """Merged before anybody saw it: the incident that it went into tells of it."""
+    end = news.incident.end
+    return not news.telling.ts and end is not None and end[0] is Reason.MERGED
 
 
 def _loud(news: News) -> str:
