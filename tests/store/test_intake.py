@@ -151,16 +151,23 @@ async def test_the_same_episode_after_the_end_is_a_note_and_no_second_run(store:
     assert await store.open_ids() == ()
 
 
-async def test_a_new_episode_opens_a_new_incident_once_it_has_been_quiet(store: Store, time: FakeTime) -> None:
+async def test_a_new_episode_opens_a_new_incident_an_echo_only_once_it_has_been_quiet(
+    store: Store, time: FakeTime
+) -> None:
     incident = await walk(store, State.RESOLVED)
     time.later(minutes=5)
-    soon = an_alert(starts_at=time.now, seen_at=time.now)
-    assert (await fates(store, soon, offset=1))[0].incident == incident.id
-    time.now += QUIET_AFTER_END
-    later = an_alert(starts_at=time.now, seen_at=time.now)
-    took = (await fates(store, later, offset=2))[0]
+    echo = an_alert(starts_at=None, seen_at=time.now)
+    assert (await fates(store, echo, offset=1))[0].incident == incident.id
+    time.later(minutes=1)
+    news = an_alert(starts_at=time.now, seen_at=time.now)
+    took = (await fates(store, news, offset=2))[0]
     assert took.fate is Fate.OPENED
     assert took.incident != incident.id
+    over = ev.Suppressed(reason=Reason.RESOLVED_BY_ITSELF, detail="well")
+    await drive(store, await newest(store, took.incident), (over,))
+    time.now += QUIET_AFTER_END
+    later = an_alert(starts_at=None, seen_at=time.now)
+    assert (await fates(store, later, offset=3))[0].fate is Fate.OPENED
 
 
 async def test_an_old_episode_is_known_although_a_later_one_has_ended_since(store: Store, time: FakeTime) -> None:

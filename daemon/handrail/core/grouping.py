@@ -48,7 +48,7 @@ def place(arrival: Arrival, known: Known) -> Place:
         return Place(fate=Fate.RECORDED, reason=elsewhere)
     if known.open:
         return Place(fate=Fate.ATTACHED, incident=known.open)
-    if known.closed and (known.closed_same_episode or _quiet(known)):
+    if known.closed and (known.closed_same_episode or _quiet(arrival, known)):
         return Place(fate=Fate.ATTACHED, incident=known.closed)
     nothing = _opens_nothing(arrival, known)
     if nothing:
@@ -69,8 +69,11 @@ def _elsewhere(arrival: Arrival, known: Known) -> Reason | None:
     return None if known.accept_unlabelled else Reason.UNKNOWN_CLUSTER
 
 
-def _quiet(known: Known) -> bool:
-    return known.closed_at is not None and known.now - known.closed_at < QUIET_AFTER_END
+def _quiet(arrival: Arrival, known: Known) -> bool:
+    """What began after the end is news however soon it comes (keep 5175); what says no beginning may be an echo."""
+    if known.closed_at is None or known.now - known.closed_at >= QUIET_AFTER_END:
+        return False
+    return arrival.alert.starts_at is None or arrival.alert.starts_at <= known.closed_at
 
 
 def _opens_nothing(arrival: Arrival, known: Known) -> Reason | None:
