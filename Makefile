@@ -38,7 +38,7 @@ test: check ## lint, types, layers and every test (real servers: make servers)
 	$(BIN)/pytest -n 2 -m "not server" $(ARGS)
 	$(BIN)/pytest -m server $(ARGS)
 
-quick: check ## the same without the tests that need a server, in under a minute
+quick: check ## the same without the tests that need a server
 	HANDRAIL_HYPOTHESIS=quick $(BIN)/pytest -q -n 2 -m "not server" $(ARGS)
 
 check: lint types layers
