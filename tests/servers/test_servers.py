@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 import uuid
 from collections.abc import Callable
@@ -44,6 +45,9 @@ async def test_secured_kafka_takes_a_record_on_each_listener(kafka_secure_server
 async def test_secured_kafka_refuses_a_wrong_password(
     kafka_secure_server: KafkaServer, caplog: pytest.LogCaptureFixture
 ) -> None:
+    # The daemon quiets this library, and tests that run it in this process may have come before.
+    for name in [name for name in logging.root.manager.loggerDict if name.startswith("aiokafka")]:
+        caplog.set_level(logging.DEBUG, logger=name)
     settings = _secured(kafka_secure_server, "SASL_SSL") | {"sasl_plain_password": "wrong"}
     producer = AIOKafkaProducer(bootstrap_servers=kafka_secure_server.listeners["SASL_SSL"], **settings)
     try:
