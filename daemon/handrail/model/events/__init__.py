@@ -1,0 +1,172 @@
+"""The kinds of events of an incident's journal. State is a fold over them; nothing else is.
+
+Each kind is a frozen value with a `kind` word. A kind or a field that this build does not know raises
+UnknownEvent on read, so the incident is left to a build that does (design, state rule 2).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from handrail.model.errors import UnknownEvent
+from handrail.model.events.acting import (
+    Acted,
+    Attempted,
+    Intent,
+    Outcome,
+    Result,
+    StepBegun,
+    StepDone,
+    StepFailed,
+    StepUndone,
+    Undone,
+    Verified,
+)
+from handrail.model.events.arrivals import (
+    AlertAttached,
+    Gathered,
+    GatheringBegun,
+    Opened,
+)
+from handrail.model.events.ends import (
+    HandedOver,
+    Suppressed,
+)
+from handrail.model.events.people import (
+    Approved,
+    Asked,
+    Cleared,
+    GivenBack,
+    Noted,
+    Paused,
+    Rejected,
+    Resumed,
+    Taken,
+    Voided,
+)
+from handrail.model.events.planning import (
+    Compiled,
+    CompileRefused,
+    ModelAnswered,
+    ModelAsked,
+    Offered,
+    Planned,
+    Rehearsed,
+    Replanned,
+)
+from handrail.model.value import Value
+
+__all__ = [
+    "Acted",
+    "AlertAttached",
+    "Approved",
+    "Asked",
+    "Attempted",
+    "Cleared",
+    "CompileRefused",
+    "Compiled",
+    "Entry",
+    "Event",
+    "Gathered",
+    "GatheringBegun",
+    "GivenBack",
+    "HandedOver",
+    "Intent",
+    "ModelAnswered",
+    "ModelAsked",
+    "Noted",
+    "Offered",
+    "Opened",
+    "Outcome",
+    "Paused",
+    "Planned",
+    "Rehearsed",
+    "Rejected",
+    "Replanned",
+    "Result",
+    "Resumed",
+    "StepBegun",
+    "StepDone",
+    "StepFailed",
+    "StepUndone",
+    "Suppressed",
+    "Taken",
+    "Undone",
+    "Verified",
+    "Voided",
+    "dump",
+    "read",
+]
+
+Event = Annotated[
+    Opened
+    | AlertAttached
+    | GatheringBegun
+    | Gathered
+    | Offered
+    | ModelAsked
+    | ModelAnswered
+    | Planned
+    | Compiled
+    | CompileRefused
+    | Rehearsed
+    | Asked
+    | Cleared
+    | Approved
+    | Rejected
+    | Voided
+    | StepBegun
+    | Intent
+    | Attempted
+    | Outcome
+    | StepDone
+    | StepFailed
+    | Acted
+    | Verified
+    | StepUndone
+    | Undone
+    | Replanned
+    | HandedOver
+    | Suppressed
+    | Paused
+    | Resumed
+    | Taken
+    | GivenBack
+    | Noted,
+    Field(discriminator="kind"),
+]
+
+_EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+class Entry(Value):
+    """An event in its place: `seq` counts from 1 in an incident, `at` is UTC, `hash` chains over `previous`."""
+
+    incident: str
+    seq: int
+    at: datetime
+    actor: str
+    event: Event
+    previous: str
+    hash: str
+
+
+def dump(event: Event) -> dict[str, Any]:
+    """Plain JSON data of an event, as stored; `kind` has a column of its own too."""
+    return event.model_dump(mode="json")
+
+
+def read(data: dict[str, Any]) -> Event:
+    """The event of stored data. Raises UnknownEvent for a kind or a field of a newer build."""
+    try:
+        return _EVENT.validate_python(_upcast(data))
+    except ValidationError as error:
+        raise UnknownEvent(f"event {data.get('kind')!r} is not known to this build: {error}") from error
+
+
+def _upcast(data: dict[str, Any]) -> dict[str, Any]:
+    """Events of older builds in today's shape. Nothing to do yet: no release has written any."""
+    return data

@@ -1,0 +1,73 @@
+"""What people were asked and said, and what stops or holds an incident."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from handrail.model.approval import ApprovalRequest, Person
+from handrail.model.reason import Reason
+from handrail.model.value import Value
+
+
+class Asked(Value):
+    kind: Literal["asked"] = "asked"
+    request: ApprovalRequest
+
+
+class Cleared(Value):
+    """Policy lets this act without asking; the deadline for its writes is `run_until`."""
+
+    kind: Literal["cleared"] = "cleared"
+    hash: str
+    run_until: datetime
+
+
+class Approved(Value):
+    kind: Literal["approved"] = "approved"
+    request: str
+    by: Person
+
+
+class Rejected(Value):
+    kind: Literal["rejected"] = "rejected"
+    request: str
+    by: Person
+    why: str = ""
+
+
+class Voided(Value):
+    """What was approved (or asked) is no longer what would happen: look and ask anew."""
+
+    kind: Literal["voided"] = "voided"
+    reason: Reason
+    detail: str
+
+
+class Paused(Value):
+    kind: Literal["paused"] = "paused"
+    by: str
+    why: str
+
+
+class Resumed(Value):
+    kind: Literal["resumed"] = "resumed"
+    by: str
+
+
+class Taken(Value):
+    kind: Literal["taken"] = "taken"
+    by: Person
+
+
+class GivenBack(Value):
+    kind: Literal["given_back"] = "given_back"
+    by: Person
+
+
+class Noted(Value):
+    """Something a person should read in the story that changes no state (also on a closed incident)."""
+
+    kind: Literal["noted"] = "noted"
+    text: str
+    by: str = "handrail"
