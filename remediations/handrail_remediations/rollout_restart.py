@@ -12,7 +12,19 @@ from handrail.model import rollout
 from handrail.model.guards import being_deleted, held_by_a_person, managed, rolling_out
 from handrail.model.params import CompileTime
 from handrail.model.reason import Reason, Refusal
-from handrail.model.step import Candidate, CannotUndo, Done, Eyes, Risk, Rule, Seen, Undone, Verdict, Verification
+from handrail.model.step import (
+    Bound,
+    Candidate,
+    CannotUndo,
+    Done,
+    Eyes,
+    Risk,
+    Rule,
+    Seen,
+    Undone,
+    Verdict,
+    Verification,
+)
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw, Value
 from handrail.model.workload import Workload
@@ -30,6 +42,7 @@ class RolloutRestart:
     kinds = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
     needs = (Rule(api_group="apps", resources=("deployments", "statefulsets", "daemonsets"), verbs=("patch",)),)
     admits = ("/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt",)
+    bounds: tuple[Bound, ...] = ()
 
     class Params(Value):
         at: CompileTime

@@ -13,7 +13,19 @@ from pydantic import Field
 from handrail.model import rollout
 from handrail.model.guards import being_deleted, held_by_a_person, managed, not_observed
 from handrail.model.reason import Reason, Refusal
-from handrail.model.step import Candidate, CannotUndo, Done, Eyes, Risk, Rule, Seen, Undone, Verdict, Verification
+from handrail.model.step import (
+    Bound,
+    Candidate,
+    CannotUndo,
+    Done,
+    Eyes,
+    Risk,
+    Rule,
+    Seen,
+    Undone,
+    Verdict,
+    Verification,
+)
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw, Value, digest
 from handrail.model.workload import Workload, bare_template, is_ready, revision_of, same_template
@@ -31,6 +43,7 @@ class RolloutUndo:
     kinds = frozenset({"Deployment"})
     needs = (Rule(api_group="apps", resources=("deployments",), verbs=("patch",)),)
     admits = ("/spec/template",)
+    bounds: tuple[Bound, ...] = ()
 
     class Params(Value):
         to_revision: int = Field(ge=1)

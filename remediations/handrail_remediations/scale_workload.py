@@ -13,7 +13,19 @@ from pydantic import Field
 from handrail.model import rollout
 from handrail.model.guards import autoscaled, being_deleted, managed
 from handrail.model.reason import Reason, Refusal
-from handrail.model.step import Candidate, CannotUndo, Done, Eyes, Risk, Rule, Seen, Undone, Verdict, Verification
+from handrail.model.step import (
+    Bound,
+    Candidate,
+    CannotUndo,
+    Done,
+    Eyes,
+    Risk,
+    Rule,
+    Seen,
+    Undone,
+    Verdict,
+    Verification,
+)
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw, Value
 from handrail.model.workload import Workload
@@ -31,6 +43,7 @@ class ScaleWorkload:
     kinds = frozenset({"Deployment", "StatefulSet"})
     needs = (Rule(api_group="apps", resources=("deployments", "statefulsets"), verbs=("patch",)),)
     admits = ("/spec/replicas",)
+    bounds = (Bound(pointer="/spec/replicas", least=1, most=MOST, times=2),)
 
     class Params(Value):
         replicas: int = Field(ge=0, le=MOST)

@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
+from handrail.model.autoscaler import Autoscaler
+from handrail.model.node import Node
 from handrail.model.reason import Refusal
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw, Value
@@ -40,6 +42,18 @@ class Rule(Value):
     verbs: tuple[str, ...]
 
 
+class Bound(Value):
+    """What the API server itself holds a number to, whoever asks: both ends included, and at most `times` the old one.
+
+    `pointer` is one of the step's `admits`; `times` 0 means any multiple.
+    """
+
+    pointer: str
+    least: int
+    most: int
+    times: int = 0
+
+
 class Eyes(Protocol):
     """Reads only. Raises Transient when the API server is away; None or () means it said there is none."""
 
@@ -47,11 +61,57 @@ class Eyes(Protocol):
 
     async def workload(self, ref: ObjectRef) -> Workload | None: ...
 
+    async def node(self, ref: ObjectRef) -> Node | None: ...
+
+    async def autoscaler(self, ref: ObjectRef) -> Autoscaler | None: ...
+
+    async def list(self, kind: str, namespace: str = "", *, labels: str = "", fields: str = "") -> tuple[Raw, ...]:
+        """All objects of a kind, with apiVersion and kind set. More than can be read is an error, never a part."""
+        ...
+
+
+Thing = Workload | Node | Autoscaler
+"""What a step is about: each has `ref`, `object` and `observed_at`."""
+
+
+class Sight(Protocol):
+    """What every `look` gives: the thing itself, and in subclasses of Seen and its like what else was seen."""
+
+    @property
+    def thing(self) -> Thing: ...
+
 
 class Seen(Value):
-    """What `look` saw. Steps on workloads use it as it is; another kind of step subclasses it."""
+    """A workload as it is. A step that needs more of its surroundings subclasses it."""
 
     workload: Workload
+
+    @property
+    def thing(self) -> Workload:
+        return self.workload
+
+
+class SeenPods(Seen):
+    """With what else decides about its pods: the budgets of the namespace, and the nodes that its pods are on."""
+
+    budgets: tuple[Raw, ...]
+    nodes: tuple[Raw, ...]
+
+
+class SeenNode(Value):
+    node: Node
+
+    @property
+    def thing(self) -> Node:
+        return self.node
+
+
+class SeenAutoscaler(Value):
+    autoscaler: Autoscaler
+
+    @property
+    def thing(self) -> Autoscaler:
+        return self.autoscaler
 
 
 class Candidate(Value):
@@ -128,7 +188,12 @@ class Step(Protocol):
         """JSON pointers of the fields that its writes may change, for the admission policy."""
         ...
 
-    async def look(self, eyes: Eyes, target: ObjectRef) -> Seen | None: ...
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """Bounds of the numbers among them, for the same."""
+        ...
+
+    async def look(self, eyes: Eyes, target: ObjectRef) -> Sight | None: ...
 
     def propose(self, seen: Any) -> tuple[Candidate, ...]: ...
 

@@ -1,0 +1,130 @@
+"""What the API server itself refuses to our service account: admission policies in CEL, from the enabled steps. Pure.
+
+RBAC can't say which fields a patch may change; these policies can, so that even a stolen token does no more than the
+enabled steps could. Two policies: `…-hands` says what may be written and where, `…-stop` holds the stop of a namespace.
+Neither matches anybody but our own service account, and neither has parameters: a policy that waits for a parameter
+object denies everybody's writes while it is missing (kubernetes/kubernetes#130887).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from handrail.core.admission_forms import form
+from handrail.core.allow import NEVER
+from handrail.core.rights import enabled
+from handrail.model.policy import Policy
+from handrail.model.step import Step
+from handrail.model.value import Raw
+
+API = "admissionregistration.k8s.io/v1"
+STOP_ANNOTATION = "handrail.dev/stop"
+"""On a namespace: no write of ours goes there, and the denial says what the annotation says."""
+
+REVIEWS = "variables.what.startsWith('authentication.k8s.io/') || variables.what.startsWith('authorization.k8s.io/')"
+"""Questions to the API server that are written as objects: who is this, and what may I do."""
+
+_WHAT = (
+    "request.resource.group + '/' + request.resource.resource"
+    " + (request.?subResource.orValue('') == '' ? '' : '/' + request.subResource)"
+)
+_WHERE = "request.?namespace.orValue('')"
+_KEPT = (
+    "object.metadata.?labels.orValue({}) == oldObject.metadata.?labels.orValue({})"
+    " && object.metadata.?ownerReferences.orValue([]) == oldObject.metadata.?ownerReferences.orValue([])"
+    " && object.metadata.?finalizers.orValue([]) == oldObject.metadata.?finalizers.orValue([])"
+)
+_NEW, _OLD = "object.metadata.?annotations.orValue({})", "oldObject.metadata.?annotations.orValue({})"
+_OURS = f"(k.startsWith('handrail.dev/') && k != '{STOP_ANNOTATION}')"
+_ANNOTATIONS = (
+    f"{_NEW}.all(k, {_OURS} || (k in {_OLD} && {_NEW}[k] == {_OLD}[k])) && {_OLD}.all(k, {_OURS} || (k in {_NEW}))"
+)
+
+VARIABLES: tuple[tuple[str, str], ...] = (
+    ("what", _WHAT),
+    ("where", _WHERE),
+    ("same_meta", f"request.operation == 'UPDATE' && {_KEPT} && {_ANNOTATIONS}"),
+)
+"""What every step's form may use."""
+
+DENIED = (
+    "'Handrail may not ' + request.operation + ' ' + variables.what"
+    " + (variables.where == '' ? '' : ' in ' + variables.where)"
+    " + ' like this: no step that its policy enables there does'"
+)
+
+
+def step_forms(steps: Mapping[str, Step]) -> dict[str, str]:
+    """The CEL form of every known step, whatever the policy says: the chart chooses from these."""
+    return {name: form(step) for name, step in sorted(steps.items())}
+
+
+def objects(policy: Policy, steps: Mapping[str, Step], name: str, namespace: str, service_account: str) -> list[Raw]:
+    """Both policies with their bindings, in a fixed order. With no step enabled every write is refused."""
+    user = f"system:serviceaccount:{namespace}:{service_account}"
+    where = wherever(policy, steps, namespace)
+    forms = {step: text for step, text in step_forms(steps).items() if step in where}
+    allowed = [f"({REVIEWS})", *(f"(variables.step_{step} && {where[step]})" for step in forms)]
+    variables = [*VARIABLES, *((f"step_{step}", text) for step, text in forms.items())]
+    hands = _policy(f"{name}-hands", user, variables, (" || ".join(allowed), DENIED))
+    return [hands, _binding(f"{name}-hands"), *stop_objects(name, user)]
+
+
+def stop_objects(name: str, user: str) -> list[Raw]:
+    """The stop that a namespace's own annotation holds: it needs no daemon, no database and no parameter."""
+    text = f"namespaceObject.metadata.?annotations['{STOP_ANNOTATION}'].orValue('')"
+    stopped = f"!has(namespaceObject.metadata) || {text} == ''"
+    said = f"'{STOP_ANNOTATION} on namespace ' + variables.where + ': ' + {text}.replace('\\n', ' ')"
+    guarded = f"variables.where == '' || {stopped}"
+    return [_policy(f"{name}-stop", user, [("where", _WHERE)], (guarded, said)), _binding(f"{name}-stop")]
+
+
+def wherever(policy: Policy, steps: Mapping[str, Step], own_namespace: str) -> dict[str, str]:
+    """Enabled step -> the CEL condition on the namespace that it may write in."""
+    named: dict[str, list[str]] = {}
+    for namespace, names in enabled(policy, steps).items():
+        for step in names:
+            named.setdefault(step, []).append(namespace)
+    never = sorted(NEVER | {own_namespace} | set(policy.protected_namespaces))
+    return {step: _where(names, never) for step, names in named.items()}
+
+
+def _where(names: list[str], never: list[str]) -> str:
+    barred = f"!(variables.where in {cel_list(never)})"
+    if "*" in names:
+        return barred
+    return f"variables.where in {cel_list([name for name in sorted(names) if name not in never])}"
+
+
+def cel_list(texts: list[str]) -> str:
+    """Kubernetes names hold no quotes and no backslashes; what does is no name and matches nothing."""
+    return "[" + ", ".join(f"'{text}'" for text in texts if "'" not in text and "\\" not in text) + "]"
+
+
+def _policy(name: str, user: str, variables: list[tuple[str, str]], validation: tuple[str, str]) -> Raw:
+    everything = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"], "operations": ["*"]}
+    return {
+        "apiVersion": API,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": _meta(name),
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConstraints": {"resourceRules": [everything]},
+            "matchConditions": [{"name": "ours", "expression": f"request.userInfo.username == '{user}'"}],
+            "variables": [{"name": key, "expression": text} for key, text in variables],
+            "validations": [{"expression": validation[0], "messageExpression": validation[1], "reason": "Forbidden"}],
+        },
+    }
+
+
+def _binding(name: str) -> Raw:
+    return {
+        "apiVersion": API,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": _meta(name),
+        "spec": {"policyName": name, "validationActions": ["Deny"]},
+    }
+
+
+def _meta(name: str) -> Raw:
+    return {"name": name, "labels": {"app.kubernetes.io/name": "handrail", "handrail.dev/part": "admission"}}
