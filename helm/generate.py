@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import handrail_remediations
+from handrail.core.admission import parts
 from handrail.core.allow import NEVER
 from handrail.core.rights import DESK, EYES
 from handrail.model.config import Config
@@ -83,7 +84,16 @@ def _closed(**properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": False, "properties": properties}
 
 
-FILES = {CHART / "files" / "rights.json": rights, CHART / "values.schema.json": schema}
+def admission() -> str:
+    """What templates/admission.yaml puts together: one CEL form for each step, and the stop of a namespace."""
+    return json.dumps(parts(handrail_remediations.catalogue()), indent=2) + "\n"
+
+
+FILES = {
+    CHART / "files" / "rights.json": rights,
+    CHART / "files" / "admission.json": admission,
+    CHART / "values.schema.json": schema,
+}
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the rendered admission policies say, without a server: nobody else is matched, and nothing waits for parameters."""
+"""What the rendered admission policies say, without a server: nobody else is matched, nothing waits for parameters."""
 
 from __future__ import annotations
 

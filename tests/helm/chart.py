@@ -25,6 +25,8 @@ COLLECTIONS = {
     "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
     "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/roles",
+    "ValidatingAdmissionPolicy": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
     "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/rolebindings",
 }
 
@@ -49,3 +51,8 @@ def rights(objects: list[Raw]) -> dict[tuple[str, str, str], Any]:
         for o in objects
         if o["kind"] in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
     }
+
+
+def admission(objects: list[Raw]) -> dict[tuple[str, str], Any]:
+    """Admission policies and bindings by kind and name."""
+    return {(o["kind"], o["metadata"]["name"]): o["spec"] for o in objects if "AdmissionPolicy" in o["kind"]}

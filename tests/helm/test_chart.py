@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from handrail.adapters.settings import load_config
 from handrail.cli import cli
-from tests.helm.chart import CHART, EXAMPLES, ROOT, Helm, collection, rendered, rights
+from handrail.model.value import Raw
+from tests.helm.chart import CHART, EXAMPLES, ROOT, Helm, admission, collection, rendered, rights
 from tests.servers import helm as helm_server
 from tests.servers.control_plane import ControlPlane
 from tests.servers.fixtures import unavailable
@@ -56,6 +57,40 @@ def test_the_chart_grants_exactly_what_handrail_rbac_prints(helm: Helm, values: 
     path.write_text(yaml.safe_dump(yaml.safe_load(values.read_text()).get("policy") or defaults["policy"]))
     printed = CliRunner().invoke(cli, ["rbac", "--policy", str(path)], catch_exceptions=False).output
     assert rights(rendered(helm, values)) == rights(list(yaml.safe_load_all(printed)))
+
+
+SOME_POLICIES: dict[str, Raw] = {
+    "everywhere_but": {
+        "rules": [{"namespaces": ["*"], "steps": {"scale_workload": "act"}}],
+        "protected_namespaces": ["b"],
+    },
+    "some_and_all": {
+        "rules": [
+            {
+                "namespaces": ["shop", "kube-system", "handrail"],
+                "steps": {"rollout_undo": "ask", "scale_workload": "ask"},
+            },
+            {"namespaces": ["*"], "steps": {"scale_workload": "ask"}},
+        ]
+    },
+    "own_namespace_alone": {"rules": [{"namespaces": ["handrail"], "steps": {"rollout_undo": "ask"}}]},
+    "observes": {"rules": [{"namespaces": ["shop"], "steps": {"rollout_undo": "observe"}}]},
+}
+
+
+@pytest.mark.parametrize("name", SOME_POLICIES)
+def test_the_chart_has_exactly_the_admission_policies_that_handrail_admission_prints(
+    helm: Helm, tmp_path: Path, name: str
+) -> None:
+    policy = {"version": 1, **SOME_POLICIES[name]}
+    path, values = tmp_path / "policy.yaml", tmp_path / "values.yaml"
+    path.write_text(yaml.safe_dump(policy))
+    example = yaml.safe_load((ROOT / "helm" / "examples" / "ask.yaml").read_text())
+    values.write_text(yaml.safe_dump({**example, "policy": policy}))
+    printed = CliRunner().invoke(cli, ["admission", "--policy", str(path)], catch_exceptions=False).output
+    expected = admission(list(yaml.safe_load_all(printed)))
+    assert len(expected) == 4
+    assert admission(rendered(helm, values)) == expected
 
 
 def test_without_hands_nothing_but_reading_is_granted(helm: Helm, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ VERBS = {
     "status": "handrail.cli.switch:status",
     "audit": "handrail.cli.audit:audit",
     "rbac": "handrail.cli.rbac:rbac",
+    "admission": "handrail.cli.rbac:admission",
     "steps": "handrail.cli.catalogue:steps",
     "detectors": "handrail.cli.catalogue:detectors",
 }

@@ -8,7 +8,7 @@ object denies everybody's writes while it is missing (kubernetes/kubernetes#1308
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from handrail.core.admission_forms import form
 from handrail.core.allow import NEVER
@@ -59,6 +59,18 @@ def step_forms(steps: Mapping[str, Step]) -> dict[str, str]:
     return {name: form(step) for name, step in sorted(steps.items())}
 
 
+def parts(steps: Mapping[str, Step]) -> Raw:
+    """What does not depend on a policy: the chart puts its policies together from this."""
+    variables, validation = _stop()
+    return {
+        "variables": _variables(VARIABLES),
+        "steps": step_forms(steps),
+        "reviews": REVIEWS,
+        "denied": DENIED,
+        "stop": {"variables": _variables(variables), "validations": [_validation(validation)]},
+    }
+
+
 def objects(policy: Policy, steps: Mapping[str, Step], name: str, namespace: str, service_account: str) -> list[Raw]:
     """Both policies with their bindings, in a fixed order. With no step enabled every write is refused."""
     user = f"system:serviceaccount:{namespace}:{service_account}"
@@ -66,17 +78,20 @@ def objects(policy: Policy, steps: Mapping[str, Step], name: str, namespace: str
     forms = {step: text for step, text in step_forms(steps).items() if step in where}
     allowed = [f"({REVIEWS})", *(f"(variables.step_{step} && {where[step]})" for step in forms)]
     variables = [*VARIABLES, *((f"step_{step}", text) for step, text in forms.items())]
-    hands = _policy(f"{name}-hands", user, variables, (" || ".join(allowed), DENIED))
-    return [hands, _binding(f"{name}-hands"), *stop_objects(name, user)]
+    stop_variables, stop = _stop()
+    return [
+        _policy(f"{name}-hands", user, variables, (" || ".join(allowed), DENIED)),
+        _binding(f"{name}-hands"),
+        _policy(f"{name}-stop", user, stop_variables, stop),
+        _binding(f"{name}-stop"),
+    ]
 
 
-def stop_objects(name: str, user: str) -> list[Raw]:
+def _stop() -> tuple[list[tuple[str, str]], tuple[str, str]]:
     """The stop that a namespace's own annotation holds: it needs no daemon, no database and no parameter."""
     text = f"namespaceObject.metadata.?annotations['{STOP_ANNOTATION}'].orValue('')"
-    stopped = f"!has(namespaceObject.metadata) || {text} == ''"
     said = f"'{STOP_ANNOTATION} on namespace ' + variables.where + ': ' + {text}.replace('\\n', ' ')"
-    guarded = f"variables.where == '' || {stopped}"
-    return [_policy(f"{name}-stop", user, [("where", _WHERE)], (guarded, said)), _binding(f"{name}-stop")]
+    return [("where", _WHERE)], (f"variables.where == '' || {text} == ''", said)
 
 
 def wherever(policy: Policy, steps: Mapping[str, Step], own_namespace: str) -> dict[str, str]:
@@ -111,10 +126,18 @@ def _policy(name: str, user: str, variables: list[tuple[str, str]], validation: 
             "failurePolicy": "Fail",
             "matchConstraints": {"resourceRules": [everything]},
             "matchConditions": [{"name": "ours", "expression": f"request.userInfo.username == '{user}'"}],
-            "variables": [{"name": key, "expression": text} for key, text in variables],
-            "validations": [{"expression": validation[0], "messageExpression": validation[1], "reason": "Forbidden"}],
+            "variables": _variables(variables),
+            "validations": [_validation(validation)],
         },
     }
+
+
+def _variables(named: Iterable[tuple[str, str]]) -> list[Raw]:
+    return [{"name": key, "expression": text} for key, text in named]
+
+
+def _validation(validation: tuple[str, str]) -> Raw:
+    return {"expression": validation[0], "messageExpression": validation[1], "reason": "Forbidden"}
 
 
 def _binding(name: str) -> Raw:
