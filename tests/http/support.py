@@ -41,6 +41,10 @@ class PlainDesk:
     asked: list[tuple[Any, ...]] = field(default_factory=list)
     reply: Reply = field(default_factory=lambda: Reply(ok=True, message="approved"))
     broken: Exception | None = None
+    unread: Reply | None = None
+
+    def may_read(self, person: Person) -> Reply | None:
+        return self.unread
 
     def _note(self, *what: Any) -> None:
         self.asked.append(what)

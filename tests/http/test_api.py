@@ -55,6 +55,17 @@ async def test_while_nobody_can_be_asked_nobody_is_let_in(
     assert server.desk.asked == []
 
 
+async def test_whoever_the_policy_does_not_let_read_gets_403_and_what_to_do(server: Site) -> None:
+    server.desk.unread = Reply(ok=False, message="name that user under `readers`", reason="NOT_A_READER")
+    for method, path in EVERYTHING:
+        answer = await server.call(method, path, token="good")
+        assert answer.status == (403 if method == "GET" else 200), path
+        if method == "GET":
+            assert (answer.json["ok"], answer.json["reason"]) == (False, "NOT_A_READER")
+            assert "`readers`" in answer.json["message"]
+    assert {asked[0] for asked in server.desk.asked} == {"decide", "switch"}
+
+
 @pytest.mark.parametrize("header", ["good", "Basic good", "Bearer", "Bearer \xfcmlaut", "bearer  "])
 async def test_only_a_bearer_token_counts(server: Site, header: str) -> None:
     answer = await fetch(server.url, "GET", "/api/v1/status", b"", {"Authorization": header})

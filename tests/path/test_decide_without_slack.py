@@ -50,11 +50,13 @@ async def test_an_approver_decides_with_a_token_and_a_stranger_does_not(
     }
     daemon = Daemon(control_plane, tmp_path / "d", {"kafka": kafka}, "sa-by-token")
     oncall, stranger = account(control_plane, "oncall"), account(control_plane, "stranger")
+    reader = account(control_plane, "reader")
     policy = {
         "version": 1,
         "rules": [{"namespaces": [shop.namespace], "steps": {"rollout_undo": "ask"}}],
         "approvers": {"users": ["system:serviceaccount:people:oncall"]},
         "operators": {"users": ["system:serviceaccount:people:oncall"]},
+        "readers": {"users": ["system:serviceaccount:people:reader"]},
     }
     collector = await asyncio.to_thread(otel_collector, topics={"logs": shop.namespace})
     daemon.install(policy)
@@ -67,9 +69,22 @@ async def test_an_approver_decides_with_a_token_and_a_stranger_does_not(
         await asyncio.to_thread(send_alert, collector.grpc, shop)
         asked = await daemon.until_state("asking", 60)
 
-        code, said = await as_person(daemon, stranger, "approve", asked["incident"], "--yes")
+        code, said = await as_person(daemon, reader, "incidents", "report", asked["incident"])
+        assert code == 0, said
+        code, said = await as_person(daemon, reader, "approve", asked["incident"], "--yes")
         assert code != 0
         assert "NOT_AN_APPROVER" in said
+        code, said = await as_person(daemon, stranger, "take", asked["incident"])
+        assert code != 0
+        assert "NOT_AN_APPROVER" in said
+        for reading in (("list",), ("show", asked["incident"]), ("report", asked["incident"])):
+            code, said = await as_person(daemon, stranger, "incidents", *reading)
+            assert code != 0
+            assert "`readers`" in said
+            assert asked["incident"] not in said
+        code, said = await as_person(daemon, stranger, "audit", "verify")
+        assert code != 0
+        assert "`readers`" in said
         code, said = await as_person(daemon, "no-token", "incidents", "list")
         assert code != 0
         code, said = await as_person(daemon, stranger, "stop", "--reason", "because")

@@ -7,11 +7,12 @@ from typing import Any
 from handrail.adapters.http import Reply
 from handrail.core.answer import decide, hold, is_one_of
 from handrail.core.card import card
+from handrail.core.reading import may_read
 from handrail.core.report import report
 from handrail.core.story import line
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
-from handrail.model.approval import Person
+from handrail.model.approval import Approvers, Person
 from handrail.model.errors import HeadMoved
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason, Refusal
@@ -24,6 +25,11 @@ class PeoplesDesk:
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
+
+    def may_read(self, person: Person) -> Reply | None:
+        """By the last policy that could be read: looking writes nothing, and is needed most while things are broken."""
+        no = may_read(self._tools.policy.last_good(), person)
+        return None if no is None else Reply(ok=False, message=no.detail, reason=no.reason)
 
     async def incidents(self, limit: int) -> list[dict[str, Any]]:
         return [row.model_dump(mode="json") for row in await self._tools.store.rows(limit)]
@@ -58,6 +64,9 @@ class PeoplesDesk:
         """The head may move between look and append (the incident is alive): look again then, with the same checks."""
         for _ in range(TRIES):
             incident = await self._find(id_)
+            if self._is_stranger(person, incident):
+                detail = f"{person} may not decide this: the policy does not name that user, nor a group of his"
+                return Reply(ok=False, message=detail, reason=Reason.NOT_AN_APPROVER)
             if incident is None:
                 return Reply(ok=False, message=f"no incident {id_!r}; see `handrail incidents list`")
             events = self._decided(incident, verb.replace("-", "_"), request, person)
@@ -69,6 +78,11 @@ class PeoplesDesk:
                 continue
             return Reply(ok=True, message=_thanks(events[-1], incident))
         return Reply(ok=False, message="the incident keeps moving; try again", reason=Reason.STATE_CHANGED)
+
+    def _is_stranger(self, person: Person, incident: Incident | None) -> bool:
+        """Whoever may not read must learn nothing by deciding either. In Slack, all see the card anyway."""
+        asked = incident.request.approvers if incident and incident.request else Approvers()
+        return person.via == "kubernetes" and not is_one_of(asked, person) and self.may_read(person) is not None
 
     def _decided(
         self, incident: Incident, verb: str, request: str | None, person: Person

@@ -20,6 +20,13 @@ class Approvers(Value):
     local: bool = False
 
 
+class Readers(Value):
+    """Who may read besides those who may decide or stop; the API server's words (TokenReview). Empty means nobody."""
+
+    users: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
 class ApprovalRequest(Value):
     """`id` is opaque and rides in the Slack button. `expires` is for the first intent, `run_until` for later ones."""
 

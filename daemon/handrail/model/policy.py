@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from handrail.model.approval import Approvers
+from handrail.model.approval import Approvers, Readers
 from handrail.model.value import Value
 
 
@@ -30,12 +30,14 @@ class PolicyRule(Value):
 
 
 class Policy(Value):
-    """`saga_interval_minutes`: at most one saga per target in that time. Times in minutes."""
+    """`readers` may read by the API, as approvers and operators may. `saga_interval_minutes`: at most one saga per
+    target in that time. Times in minutes."""
 
     version: int = Field(ge=1, le=1)
     rules: tuple[PolicyRule, ...] = ()
     approvers: Approvers = Approvers()
     operators: Approvers = Approvers()
+    readers: Readers = Readers()
     protected_namespaces: tuple[str, ...] = ()
     approval_minutes: int = Field(default=30, ge=1, le=1440)
     run_minutes: int = Field(default=30, ge=1, le=240)

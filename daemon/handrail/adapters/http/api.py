@@ -33,6 +33,9 @@ class Reply(Value):
 class Desk(Protocol):
     """What people may see and do. `show` and `report` take an id or an unambiguous beginning of one; None: no such."""
 
+    def may_read(self, person: Person) -> Reply | None:
+        """None: yes. Else why not, and what to do."""
+
     async def incidents(self, limit: int) -> list[dict[str, Any]]: ...
 
     async def show(self, id_: str) -> dict[str, Any] | None: ...
@@ -53,7 +56,7 @@ Plain = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def routes(desk: Desk, who: Who) -> list[web.RouteDef]:
-    """All under /api/v1. A caller that nobody vouches for gets 401 and learns nothing."""
+    """All under /api/v1. A caller that nobody vouches for gets 401, one whom the policy does not name reads nothing."""
     api = _Api(desk)
 
     def known(handler: Handler) -> Plain:
@@ -68,15 +71,25 @@ def routes(desk: Desk, who: Who) -> list[web.RouteDef]:
 
         return wrapped
 
+    def reads(handler: Handler) -> Plain:
+        async def allowed(request: web.Request, person: Person) -> web.StreamResponse:
+            no = desk.may_read(person)
+            if no is None:
+                return await handler(request, person)
+            log.info("not shown", reason=no.reason, person=str(person), path=request.path[:200])
+            return web.json_response(no.model_dump(), status=403)
+
+        return known(allowed)
+
     return [
-        web.get("/api/v1/incidents", known(api.incidents)),
-        web.get(f"/api/v1/incidents/{ID}", known(api.show)),
-        web.get(f"/api/v1/incidents/{ID}/report", known(api.report)),
+        web.get("/api/v1/incidents", reads(api.incidents)),
+        web.get(f"/api/v1/incidents/{ID}", reads(api.show)),
+        web.get(f"/api/v1/incidents/{ID}/report", reads(api.report)),
         web.post(f"/api/v1/incidents/{ID}/{{verb}}", known(api.decide)),
         web.post("/api/v1/stop", known(api.stop)),
         web.post("/api/v1/start", known(api.start)),
-        web.get("/api/v1/status", known(api.status)),
-        web.get("/api/v1/audit", known(api.audit)),
+        web.get("/api/v1/status", reads(api.status)),
+        web.get("/api/v1/audit", reads(api.audit)),
     ]
 
 
