@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
+import shutil
 import sys
 import tempfile
 import time
@@ -12,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import click
 import yaml
 from aiokafka import AIOKafkaProducer
 
@@ -46,6 +49,8 @@ class Stage:
         self._folder = Path()
         self._client = Client("", "", "")
         self._told = 0
+        self.running: asyncio.Task[None] | None = None
+        """The daemon, once it is started."""
 
     async def __aenter__(self) -> Stage:
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="handrail-demo-")))
@@ -77,7 +82,7 @@ class Stage:
 
     async def _start(self, started: Daemon) -> None:
         stop = asyncio.Event()
-        running = asyncio.create_task(serve(started, stop))
+        running = self.running = asyncio.create_task(serve(started, stop))
 
         async def end() -> None:
             stop.set()
@@ -120,7 +125,8 @@ class Stage:
                 beat = time.monotonic()
                 self._say("waiting " + (f"({found['card']['status']})" if rows else "for the alert to be read"))
             await asyncio.sleep(0.3)
-        raise SystemExit("the demo took too long; please report what stands above")
+        now = found["card"]["status"] if rows else "no incident was opened"
+        raise click.ClickException(f"the demo waits no longer than {PATIENCE:g} s for news: {now}")
 
     def _tell(self, story: list[dict[str, Any]]) -> bool:
         fresh = [told for told in story if told["seq"] > self._told]
@@ -138,14 +144,26 @@ class Stage:
     async def text(self, path: str) -> str:
         return await asyncio.to_thread(self._client.text, path)
 
-    def hints(self) -> list[str]:
-        command = Path(sys.argv[0]).name
-        return [
-            f"export HANDRAIL_SOCKET={self._folder / 'handrail.sock'} KUBECONFIG={self._folder / 'kubeconfig'}",
-            f"{command} incidents list",
-            f"{command} status",
-            f"{command} audit verify",
-        ]
+    def where(self) -> str:
+        """The line that leads the CLI of another terminal here."""
+        return f"export HANDRAIL_SOCKET={shlex.quote(str(self._folder / 'handrail.sock'))}"
+
+    def hints(self, incident: str) -> list[str]:
+        """Lines to be typed as they stand: the command by its whole path where the shell would not find it."""
+        name = Path(sys.argv[0]).name
+        there = shutil.which(name) == shutil.which(sys.argv[0])
+        command = name if there else shlex.quote(str(Path(sys.argv[0]).absolute()))
+        verbs = (
+            "status",
+            "incidents list",
+            f"incidents show {incident}",
+            f"incidents report {incident}",
+            'stop --reason "trying it out"',
+            "start",
+            "audit verify",
+        )
+        kubeconfig = f"export KUBECONFIG={shlex.quote(str(self._folder / 'kubeconfig'))}"
+        return [self.where(), kubeconfig, *(f"{command} {verb}" for verb in verbs)]
 
 
 async def _send(bootstrap: str) -> None:
