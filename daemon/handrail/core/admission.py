@@ -89,7 +89,7 @@ def objects(policy: Policy, steps: Mapping[str, Step], name: str, namespace: str
 
 def _stop() -> tuple[list[tuple[str, str]], tuple[str, str]]:
     """The stop that a namespace's own annotation holds: it needs no daemon, no database and no parameter."""
-    text = f"namespaceObject.metadata.?annotations['{STOP_ANNOTATION}'].orValue('')"
+    text = f"namespaceObject.?metadata.?annotations[?'{STOP_ANNOTATION}'].orValue('')"
     said = f"'{STOP_ANNOTATION} on namespace ' + variables.where + ': ' + {text}.replace('\\n', ' ')"
     return [("where", _WHERE)], (f"variables.where == '' || {text} == ''", said)
 
