@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import socket
 import ssl
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +68,52 @@ async def test_a_name_that_does_not_resolve_sent_nothing(tmp_path: Path) -> None
             await cluster.request(WRITE)
 
 
-async def test_a_certificate_that_is_not_trusted_sent_nothing(tmp_path: Path) -> None:
-    served, trusted = certificates.Authority(tmp_path / "a"), certificates.Authority(tmp_path / "b")
-    certificate, key = served.server("server")
+def tls_of(authority: certificates.Authority) -> ssl.SSLContext:
+    certificate, key = authority.server("server")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate, key)
+    return context
+
+
+def sockets_to(url: str) -> list[socket.socket]:
+    """Every open socket of this process whose other end is that server."""
+    found = [one for one in gc.get_objects() if isinstance(one, socket.socket) and one.fileno() >= 0]
+    return [one for one in found if _peer(one) == int(url.rpartition(":")[2])]
+
+
+def _peer(one: socket.socket) -> int | None:
+    try:
+        return int(one.getpeername()[1])
+    except (OSError, IndexError):
+        return None
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (READ, Say()),
+        (WRITE, Say()),
+        (READ, Say(302, headers={"Location": "/elsewhere"})),
+        (READ, Say(raw="x" * (READ.most + 1))),
+        (WRITE, Say(cut=True)),
+    ],
+    ids=["read", "write", "redirect", "too large", "cut"],
+)
+async def test_a_closed_client_leaves_no_connection_behind(tmp_path: Path, request_: Request, said: Say) -> None:
+    """Not even one on which TLS still says goodbye."""
+    authority = certificates.Authority(tmp_path / "a")
+    async with listening(Scripted(said), tls_of(authority)) as url:
+        config = kubeconfig(tmp_path, url, **{"certificate-authority": str(authority.ca_file)})
+        async with Cluster(config) as cluster:
+            with suppress(HandrailError):
+                await cluster.request(request_)
+        assert sockets_to(url) == []
+
+
+async def test_a_certificate_that_is_not_trusted_sent_nothing(tmp_path: Path) -> None:
+    served, trusted = certificates.Authority(tmp_path / "a"), certificates.Authority(tmp_path / "b")
     scripted = Scripted()
-    async with listening(scripted, context) as url:
+    async with listening(scripted, tls_of(served)) as url:
         config = kubeconfig(tmp_path, url, **{"certificate-authority": str(trusted.ca_file)})
         async with Cluster(config) as cluster:
             with pytest.raises(Transient, match="not sent"):

@@ -15,6 +15,7 @@ import aiohttp
 from kubernetes.aio.client import ApiClient
 from kubernetes.aio.client.rest import RESTClientObject
 
+from handrail.adapters.kubernetes.connections import FreshConnections, KeptConnections, once
 from handrail.adapters.kubernetes.credentials import Access, Mounted, Refresh, access
 from handrail.adapters.kubernetes.wire import JSON, PATCH, Reply, Request, decided
 from handrail.model.config import KubernetesConfig
@@ -31,35 +32,6 @@ _NEVER_SENT = (
 """Refused, not resolved, not trusted, or not connected in time: the request itself never left."""
 
 
-class _Lost(aiohttp.ClientError):
-    """The connection broke after the request had begun to leave."""
-
-
-async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Sends once and goes nowhere else.
-
-    aiohttp sends GET, PUT and DELETE again when a connection breaks: a DELETE that had been applied would then
-    answer 404, as if nothing had been done. And it follows redirects, which turn a POST into a GET.
-    """
-    try:
-        response = await handler(request)
-    except aiohttp.ClientConnectorError:
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise _Lost(f"the connection broke: {error}") from error
-    if 300 <= response.status < 400:
-        response.close()
-        raise _Lost(f"the answer was a redirect ({response.status}), which is never followed")
-    return response
-
-
-class _FreshConnections(RESTClientObject):
-    """A connection of its own for each request: a kept one may be dead already, and a write on it is a riddle."""
-
-    def _create_connector(self) -> aiohttp.TCPConnector:
-        return aiohttp.TCPConnector(limit=self.maxsize, ssl=self.ssl_context, force_close=True)
-
-
 @dataclass(frozen=True, slots=True)
 class _Link:
     api: ApiClient
@@ -72,14 +44,14 @@ def _link(granted: Access) -> _Link:
     configuration = granted.configuration
     configuration.retries = None
     configuration.disable_strict_ssl_verification = True  # Python 3.13 refuses CAs that many clusters still have
-    configuration.client_session_kwargs = {"middlewares": (_once,)}
+    configuration.client_session_kwargs = {"middlewares": (once,)}
     try:
         api = ApiClient(configuration)
-        writes = _FreshConnections(configuration)
+        reads, writes = KeptConnections(configuration), FreshConnections(configuration)
     except (OSError, ValueError) as error:
         raise BadConfig(f"kubernetes: CA or client certificate can't be loaded: {error}") from error
     api.user_agent = "handrail"
-    return _Link(api, api.rest_client, writes, granted.refresh)
+    return _Link(api, reads, writes, granted.refresh)
 
 
 class Cluster:
