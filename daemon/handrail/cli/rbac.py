@@ -36,7 +36,7 @@ def rbac(path: Path, namespace: str, service_account: str, name: str) -> None:
 @click.option("--service-account", default="handrail", show_default=True)
 @click.option("--name", default="handrail", show_default=True, help="Prefix of the policies' names.")
 def admission(path: Path, namespace: str, service_account: str, name: str) -> None:
-    """Print the admission policies that hold the daemon to the enabled steps.
+    """Print what the API server shall refuse to the daemon.
 
     They match the daemon's own service account alone, and pin every field that no step changes. Kubernetes 1.30 or
     newer. The one that ends in -stop refuses writes in a namespace that bears the annotation handrail.dev/stop.
