@@ -18,7 +18,7 @@ from handrail.core.saga import Do, Effect, Idle, next_move, too_late
 from handrail.effects import act, gather, plan, rehearse, send, take_in, verify
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
-from handrail.model.errors import HandrailError, HeadMoved, Transient, Undecodable, UnknownEvent
+from handrail.model.errors import Damaged, HandrailError, HeadMoved, Transient, Undecodable, UnknownEvent
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason
 from handrail.model.record import Record, Undecoded
@@ -166,8 +166,8 @@ class Reconciler:
         except Transient as away:
             log.info("waiting for what is away", incident=id_, why=str(away))
             wait = away.retry_after
-        except UnknownEvent as unknown:
-            log.error("left to a newer build", incident=id_, why=str(unknown))
+        except (Damaged, UnknownEvent) as unfit:
+            log.error("nothing is done with it", incident=id_, reason=str(Reason.BROKEN), why=str(unfit)[:500])
             wait = 60.0
         except Exception as broken:
             log.exception("broken", incident=id_)

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Awaitable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from handrail.adapters.kafka import Pulse
+from handrail.adapters.telemetry import Gauges
 from handrail.adapters.telling import Teller
 from handrail.cli.demo_alert import alert_as_otlp
+from handrail.model.errors import Damaged
 from handrail.model.incident import State
 from handrail.reconciler import Reconciler
 from tests.breaks.worlds import alerted
-from tests.reconciler.rig import Rig, Shop, asking, ended, rig
+from tests.reconciler.rig import LOCAL, Rig, Shop, asking, ended, rig
 
 
 def spoil(folder: Path, incident: str, data: str) -> None:
     """What a broken disk or a hand in the database leaves behind: the newest entry says something unreadable."""
     with sqlite3.connect(folder / "handrail.db") as database:
-        (sql,) = database.execute("SELECT sql FROM sqlite_master WHERE name = 'journal_refuses_update'").fetchone()
-        database.execute("DROP TRIGGER journal_refuses_update")
+        guards = database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in guards:
+            database.execute(f"DROP TRIGGER {name}")
         last = "(SELECT max(seq) FROM journal WHERE incident = ?)"
         change = f"UPDATE journal SET data = ? WHERE incident = ? AND seq = {last}"
         assert database.execute(change, (data, incident, incident)).rowcount == 1
-        database.execute(sql)
+        for _, again in guards:
+            database.execute(again)
     database.close()
 
 
@@ -35,6 +43,12 @@ class Hook:
 
     async def send(self, payload: Any) -> None:
         self.told.append(payload)
+
+
+async def fails(asked: Awaitable[object]) -> str:
+    with pytest.raises(Damaged) as broken:
+        await asked
+    return str(broken.value)
 
 
 async def turn(reconciler: Reconciler, times: int) -> None:
@@ -59,6 +73,13 @@ async def test_a_journal_that_cannot_be_read_ends_neither_the_daemon_nor_its_nei
         await turn(reconciler, 4)
         await teller.tell_all()
         assert [told["state"] for told in hook.told] == ["HANDED_OVER"]
+        gauges = Gauges(life.tools.store, Pulse(last_poll=0.0), lambda: 1.0)
+        found = await gauges.ready()
+        assert found["ready"], "the others go on"
+        assert f"{first.id} is damaged at entry" in found["degraded"][first.id]
+        assert "handrail_journal_damaged 1.0" in (await gauges.text()).decode().splitlines()
+        reply = await fails(life.desk.decide(first.id, "approve", LOCAL, "request-1"))
+        assert "see `handrail audit verify`" in reply
 
 
 async def test_a_clock_that_goes_back_an_hour_does_not_put_incidents_to_sleep(shop: Shop, tmp_path: Path) -> None:

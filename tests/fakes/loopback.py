@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import json
 import signal
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -49,7 +50,7 @@ class Bell:
             raise TimeoutError(f"not within {timeout} s: {what or 'the awaited state'}") from None
 
 
-class Loopback:
+class Loopback(ABC):
     """An aiohttp server on a free port of 127.0.0.1; `async with` starts and stops it."""
 
     def __init__(self, port: int = 0) -> None:
@@ -58,9 +59,9 @@ class Loopback:
         self._runner: web.AppRunner | None = None
         self.closing = asyncio.Event()
 
+    @abstractmethod
     def routes(self, app: web.Application) -> None:
         """Adds the fake's routes."""
-        raise NotImplementedError
 
     def address(self) -> Json:
         """What a process that starts this fake needs to know to use it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import get_args
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from sqlalchemy.exc import SQLAlchemyError
 
 from handrail.adapters.store import Store
+from handrail.adapters.store.chain import entry_hash
 from handrail.core.fold import fold
 from handrail.model import events as ev
 from handrail.model.errors import Bug, HeadMoved, UnknownEvent
@@ -178,15 +180,17 @@ async def test_the_database_itself_refuses_to_change_the_journal(store: Store, s
 async def test_an_unknown_kind_stops_its_own_incident_and_no_other(store: Store, path: Path) -> None:
     newer = await walk(store, State.OPENED, "checkout")
     other = await walk(store, State.OPENED, "cart")
+    first, at, data = (await store.entries(newer.id))[0], "2026-11-03T03:00:00.000000+00:00", {"kind": "teleported"}
+    seal = entry_hash(first.hash, (newer.id, 2, at), ("teleported", data), "newer")
     behind(path).execute(
-        "INSERT INTO journal SELECT incident, 2, at, 'teleported', 9, '{\"kind\":\"teleported\"}', actor, hash, 'h'"
-        " FROM journal WHERE incident = ? AND seq = 1",
-        (newer.id,),
+        "INSERT INTO journal VALUES (?, 2, ?, 'teleported', 9, ?, 'newer', ?, ?)",
+        (newer.id, at, json.dumps(data), first.hash, seal),
     )
     behind(path).execute("UPDATE incidents SET head = 2, state = 'teleporting' WHERE id = ?", (newer.id,))
     for reading in (store.incident(newer.id), store.entries(newer.id), store.append(newer, (ev.Noted(text="x"),))):
         with pytest.raises(UnknownEvent):
             await reading
+    assert store.unfit().keys() == {newer.id}
     assert (await store.append(other, (ev.GatheringBegun(),))).state is State.GATHERING
     assert set(await store.open_ids()) == {newer.id, other.id}
     assert {row.id: row.state for row in await store.rows(10)}[newer.id] == "teleporting"

@@ -7,6 +7,7 @@ HandrailError
 │   └── Undecodable  bytes that are no alert: they go to the dead-letter topic with the reason
 ├── OutcomeUnknown   a write was sent and its answer was lost: look before anything else
 ├── HeadMoved        somebody appended to the journal meanwhile: fold again and decide anew
+├── Damaged          a journal is not what was written: nothing is done with its incident, and people are told
 ├── UnknownEvent     the journal holds a kind that a newer build wrote: leave the incident to it
 └── Bug              an invariant of ours broke; the reconciler hands the incident to a person
 """
@@ -49,6 +50,10 @@ class OutcomeUnknown(HandrailError):
 
 class HeadMoved(HandrailError):
     """The journal's head is no longer the seq that the decision was made from (state rule 2)."""
+
+
+class Damaged(HandrailError):
+    """A row is missing, changed or unreadable: what it leads to can't be known, so nothing is decided from it."""
 
 
 class UnknownEvent(HandrailError):

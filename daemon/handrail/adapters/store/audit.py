@@ -7,24 +7,17 @@ whether it still leads to the state that the projection shows. Kept texts are ch
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import Text, select, type_coerce
-from sqlalchemy.engine import Row as SqlRow
+from sqlalchemy import select
 
 from handrail.adapters.store.chain import Broken, Row, verify
 from handrail.adapters.store.database import Tx
-from handrail.adapters.store.journal import as_entry
+from handrail.adapters.store.journal import AS_STORED, as_entry, as_row, cut_off
 from handrail.adapters.store.schema import SYSTEM, blobs, incidents, journal, switch
 from handrail.adapters.store.values import AuditReport, StreamAudit
 from handrail.core.fold import fold
-from handrail.model.errors import Bug, UnknownEvent
+from handrail.model.errors import Bug, Damaged, UnknownEvent
 from handrail.model.value import digest
-
-_AS_STORED = select(
-    *(type_coerce(column, Text).label(column.name) if column is journal.c.at else column for column in journal.c)
-)
-"""The time as the very text that was hashed: a changed one may be no time at all."""
 
 
 async def audit(tx: Tx) -> AuditReport:
@@ -41,29 +34,23 @@ async def audit(tx: Tx) -> AuditReport:
 
 
 async def _stream(tx: Tx, stream: str, head: int | None, state: str | None) -> StreamAudit:
-    found = (await tx.conn.execute(_AS_STORED.where(journal.c.incident == stream).order_by(journal.c.seq))).all()
-    broken = verify(_plain(row) for row in found) or _end(found, head) or _leads_to(tx, found, state)
+    stored = AS_STORED.where(journal.c.incident == stream).order_by(journal.c.seq)
+    found = [as_row(row) for row in await tx.conn.execute(stored)]
+    broken = verify(found) or _end(found, head) or _leads_to(tx, found, state)
     if broken is None:
         return StreamAudit(stream=stream, entries=len(found), ok=True)
     return StreamAudit(stream=stream, entries=len(found), ok=False, broken_at=broken.seq, problem=broken.problem)
 
 
-def _plain(row: SqlRow[Any]) -> Row:
-    return Row(row.incident, row.seq, row.at, row.kind, row.data, row.actor, row.previous, row.hash)
-
-
-def _end(found: Sequence[SqlRow[Any]], head: int | None) -> Broken | None:
-    """A cut-off end leaves a chain that is whole as far as it goes."""
+def _end(found: Sequence[Row], head: int | None) -> Broken | None:
     if head is None:
         return Broken(1, "nothing else in the database knows of this journal")
-    if head > len(found):
-        return Broken(len(found) + 1, f"its end was cut off: it should go on to {head}")
     if head < len(found):
         return Broken(head + 1, f"it goes further than {head}, where it should end")
-    return None
+    return cut_off(len(found), head)
 
 
-def _leads_to(tx: Tx, found: Sequence[SqlRow[Any]], state: str | None) -> Broken | None:
+def _leads_to(tx: Tx, found: Sequence[Row], state: str | None) -> Broken | None:
     """A journal with kinds of a newer build can't be folded here; its chain has been checked all the same."""
     if state is None:
         return None
@@ -71,7 +58,7 @@ def _leads_to(tx: Tx, found: Sequence[SqlRow[Any]], state: str | None) -> Broken
         folded = fold((as_entry(row) for row in found), cluster=tx.cluster).state
     except UnknownEvent:
         return None
-    except Bug as impossible:
+    except (Bug, Damaged) as impossible:
         return Broken(len(found), f"it tells an impossible story: {impossible}")
     return None if folded == state else Broken(len(found), f"it leads to {folded}, but {state} is shown")
 

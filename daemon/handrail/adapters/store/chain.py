@@ -56,9 +56,11 @@ def entry_hash(previous: str, place: tuple[str, int, str], what: tuple[str, dict
     return hashlib.sha256(canonical(covered).encode()).hexdigest()
 
 
-def verify(rows: Iterable[Row]) -> Broken | None:
-    """The first broken place of one whole stream, rows in order of seq; None where all is well."""
-    previous, expected = GENESIS, 1
+def verify(rows: Iterable[Row], previous: str = GENESIS, expected: int = 1) -> Broken | None:
+    """The first broken place of a stream, rows in order of seq; None where all is well.
+
+    A whole one begins with `expected` 1; what follows an entry, with its hash as `previous`.
+    """
     for row in rows:
         problem = _wrong(row, previous, expected)
         if problem:
@@ -76,6 +78,8 @@ def _wrong(row: Row, previous: str, expected: int) -> str:
         data = json.loads(row.data)
     except ValueError:
         return "its data is no JSON any more"
+    if not isinstance(data, dict):
+        return "its data is no JSON object any more"
     if row.hash != entry_hash(row.previous, (row.incident, row.seq, row.at), (row.kind, data), row.actor):
         return "its content is not what was hashed when it was written"
     return ""

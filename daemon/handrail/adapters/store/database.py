@@ -7,6 +7,7 @@ that may pass is Transient; nothing else of SQLAlchemy's gets out but a Bug.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -57,6 +58,7 @@ class Folds:
 class Tx:
     """One transaction. `now` is its time for all that it writes; `fresh` are its folds, kept when it has committed.
 
+    `unfit` says of which incidents the journal can't be folded, and why; it outlives the transaction, whatever its end.
     `ends` are the last seq and hash of streams that it has locked, `grown` the streams that it appends to: only then
     there is news for the loops.
     """
@@ -66,6 +68,7 @@ class Tx:
     epoch: int
     now: datetime
     folds: Folds
+    unfit: dict[str, str] = field(default_factory=dict)
     fresh: dict[str, Incident] = field(default_factory=dict)
     ends: dict[str, tuple[int, str]] = field(default_factory=dict)
     grown: set[str] = field(default_factory=set)
@@ -88,6 +91,7 @@ class Database:
         self._clock = clock
         self._wake = wake
         self._folds = Folds()
+        self.unfit: dict[str, str] = {}
         self._one_writer = asyncio.Lock()
         self._unfinished: set[asyncio.Task[object]] = set()
         self._closed = False
@@ -96,12 +100,11 @@ class Database:
     async def open(self) -> None:
         """Raises BadConfig when another process holds the file, or it is none of ours, or of a newer build."""
         self._lock.take()
-        try:
+        async with contextlib.AsyncExitStack() as undone:
+            undone.push_async_callback(self.close)
             sqlite.create(self._path)
             self.epoch = await self._begin_epoch()
-        except BaseException:
-            await self.close()
-            raise
+            undone.pop_all()
 
     async def close(self) -> None:
         """Waits for transactions whose callers have gone. Afterwards nothing gets in: the file may be another's."""
@@ -159,7 +162,7 @@ class Database:
         now = self._clock()
         if now.tzinfo is None:
             raise Bug("the store needs a clock that gives aware times")
-        return Tx(conn=conn, cluster=self._cluster, epoch=self.epoch, now=now, folds=self._folds)
+        return Tx(conn=conn, cluster=self._cluster, epoch=self.epoch, now=now, folds=self._folds, unfit=self.unfit)
 
     def _keep(self, tx: Tx) -> None:
         for incident in tx.fresh.values():

@@ -1,5 +1,6 @@
 """The journal's rows: reading them into folds, and the only two ways of appending to it.
 
+What is read is held against its hash chain: nothing is folded that does not follow, unbroken, on what was written.
 `extend` folds first, so that what is not allowed is never written; `note` appends what is allowed anywhere without
 folding, so that intake goes on for an incident that only a newer build can fold. Whatever is appended is folded from
 the text that is stored, not from the caller's object: a restart decides from the same.
@@ -10,23 +11,29 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import insert, select, update
-from sqlalchemy.engine import Row
+from sqlalchemy import Text, insert, select, type_coerce, update
+from sqlalchemy.engine import Row as SqlRow
 from sqlalchemy.exc import IntegrityError
 
-from handrail.adapters.store.chain import GENESIS, entry_hash
+from handrail.adapters.store.chain import GENESIS, Broken, Row, entry_hash, verify
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.schema import EVENT_VERSION, incidents, iso, journal
 from handrail.core.fold import apply
 from handrail.core.lifecycle import ANYWHERE
-from handrail.model.errors import Bug, HeadMoved
+from handrail.model.errors import Bug, Damaged, HeadMoved, UnknownEvent
 from handrail.model.events import Entry, Event, dump, read
 from handrail.model.incident import Incident
 from handrail.model.value import canonical
 
 Stored = dict[str, Any]
+
+AS_STORED = select(
+    *(type_coerce(column, Text).label(column.name) if column is journal.c.at else column for column in journal.c)
+)
+"""The time as the very text that was hashed: a changed one may be no time at all."""
 
 
 class Head(NamedTuple):
@@ -114,51 +121,97 @@ async def head_of(tx: Tx, stream: str) -> Head:
 
 
 async def entries_after(tx: Tx, stream: str, seq: int) -> tuple[Entry, ...]:
-    """Raises UnknownEvent where a newer build wrote one of them."""
-    later = select(journal).where(journal.c.incident == stream, journal.c.seq > seq).order_by(journal.c.seq)
-    return tuple(as_entry(row) for row in await tx.conn.execute(later))
+    """Only what follows, unbroken, on the entry `seq` as it was written, up to where the journal should end.
+
+    Raises Damaged; UnknownEvent where the chain is whole and a newer build wrote one of them.
+    """
+    later = AS_STORED.where(journal.c.incident == stream, journal.c.seq >= seq).order_by(journal.c.seq)
+    rows = [as_row(found) for found in await tx.conn.execute(later)]
+    head = (await tx.conn.execute(select(incidents.c.head).where(incidents.c.id == stream))).scalar_one_or_none()
+    before = GENESIS
+    if seq:
+        if not rows or rows[0].seq != seq:
+            raise damaged(stream, Broken(seq, "it is no longer there"))
+        before, rows = rows[0].hash, rows[1:]
+    broken = verify(rows, before, seq + 1) or cut_off(rows[-1].seq if rows else seq, head)
+    if broken is not None:
+        raise damaged(stream, broken)
+    return tuple(as_entry(row) for row in rows)
 
 
-def as_entry(row: Row[Any]) -> Entry:
-    """Raises Bug where the stored text is damaged, UnknownEvent where a newer build wrote it."""
+def cut_off(last: int, head: int | None) -> Broken | None:
+    """A cut-off end leaves a chain that is whole as far as it goes."""
+    return None if head is None or head <= last else Broken(last + 1, f"its end was cut off: it should go on to {head}")
+
+
+def damaged(stream: str, broken: Broken) -> Damaged:
+    where = f"the journal of {stream} is damaged at entry {broken.seq}: {broken.problem}"
+    return Damaged(f"{where}; nothing is done with it; see `handrail audit verify`")
+
+
+def as_row(row: SqlRow[Any]) -> Row:
+    return Row(row.incident, row.seq, row.at, row.kind, row.data, row.actor, row.previous, row.hash)
+
+
+def as_entry(row: Row) -> Entry:
+    """Of a row whose hash is right. Raises UnknownEvent where a newer build wrote it, Damaged where its time is none."""
     try:
-        data = json.loads(row.data)
-    except ValueError as damaged:
-        where = f"the journal of {row.incident} is damaged at {row.seq}: run `handrail audit verify`"
-        raise Bug(where) from damaged
+        at = datetime.fromisoformat(row.at)
+    except ValueError as no_time:
+        raise damaged(row.incident, Broken(row.seq, "its time is none")) from no_time
     return Entry(
         incident=row.incident,
         seq=row.seq,
-        at=row.at,
+        at=at,
         actor=row.actor,
-        event=read(data),
+        event=read(json.loads(row.data)),
         previous=row.previous,
         hash=row.hash,
     )
 
 
 async def load(tx: Tx, id_: str) -> Incident | None:
-    """The fold of the whole journal: what was folded before, and what has come since."""
-    incident = tx.known(id_)
-    for entry in await entries_after(tx, id_, incident.seq if incident else 0):
-        incident = apply(incident, entry, cluster=tx.cluster)
+    """The fold of the whole journal: what was folded before, and what has come since. Whether it can be folded is
+    noted in `tx.unfit`. Raises Damaged, UnknownEvent."""
+    try:
+        incident = await _fold(tx, id_)
+    except (Damaged, UnknownEvent) as unfit:
+        tx.unfit[id_] = str(unfit)
+        raise
+    tx.unfit.pop(id_, None)
     if incident is not None:
         tx.fresh[id_] = incident
     return incident
 
 
+async def _fold(tx: Tx, id_: str) -> Incident | None:
+    incident = tx.known(id_)
+    for entry in await entries_after(tx, id_, incident.seq if incident else 0):
+        try:
+            incident = apply(incident, entry, cluster=tx.cluster)
+        except Bug as impossible:
+            raise damaged(id_, Broken(entry.seq, f"it tells an impossible story ({impossible})")) from impossible
+    return incident
+
+
 async def lock(tx: Tx, id_: str) -> Incident:
-    """The newest fold, which nobody else can move before this transaction ends."""
-    last = (journal.c.incident == incidents.c.id) & (journal.c.seq == incidents.c.head)
-    end = select(incidents.c.head, journal.c.hash).select_from(incidents.outerjoin(journal, last))
-    row = (await tx.conn.execute(end.where(incidents.c.id == id_).with_for_update(of=incidents))).one_or_none()
-    if row is None:
+    """The newest fold, which nobody else can move before this transaction ends.
+
+    Two looks: what is read in the one that waits for a lock may be from before the wait.
+    """
+    locked = select(incidents.c.head).where(incidents.c.id == id_).with_for_update()
+    head = (await tx.conn.execute(locked)).scalar_one_or_none()
+    if head is None:
         raise Bug(f"there is no incident {id_}")
+    last = select(journal.c.hash).where(journal.c.incident == id_, journal.c.seq == head)
+    seal = (await tx.conn.execute(last)).scalar_one_or_none()
     known = tx.known(id_)
-    incident = known if known is not None and known.seq == row.head else await load(tx, id_)
-    if incident is None or row.hash is None or incident.seq != row.head:
-        raise Bug(f"the journal of {id_} does not end at {row.head}, where it should: run `handrail audit verify`")
-    tx.ends[id_] = (row.head, row.hash)
+    incident = known if known is not None and known.seq == head else await load(tx, id_)
+    if incident is None or seal is None or incident.seq != head:
+        unfit = damaged(id_, Broken(head, "it should end there, and does not"))
+        tx.unfit[id_] = str(unfit)
+        raise unfit
+    tx.ends[id_] = (head, seal)
     return incident
 
 

@@ -74,12 +74,17 @@ class Store:
     # incidents
 
     async def incident(self, id_: str) -> Incident | None:
-        """The fold of its journal. Raises UnknownEvent where a newer build wrote something there."""
+        """The fold of its journal. Raises Damaged where that is not what was written, UnknownEvent where a newer build
+        wrote something there; `unfit` names it from then on."""
         return await self._database.read(lambda tx: journal.load(tx, id_))
 
     async def entries(self, id_: str) -> tuple[Entry, ...]:
-        """The whole journal, oldest first; () for an unknown id. Raises UnknownEvent."""
+        """The whole journal, oldest first; () for an unknown id. Raises Damaged, UnknownEvent."""
         return await self._database.read(lambda tx: journal.entries_after(tx, id_, 0))
+
+    def unfit(self) -> dict[str, str]:
+        """Incidents that can't be driven, as far as they were looked at, each with what is wrong with its journal."""
+        return dict(self._database.unfit)
 
     async def append(
         self,

@@ -1,6 +1,7 @@
 """Readiness and metrics, read at the moment of asking: how old the last poll is, how far behind, is the store there.
 
-Not ready is not dead: a daemon whose brokers are away still serves people and finishes what it began.
+Not ready is not dead: a daemon whose brokers are away still serves people and finishes what it began. Nor is degraded
+not ready: an incident whose journal is damaged stands still, and all the others go on.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Gauges:
             "kafka": self._pulse.last_error or ("ok" if polled else "not polled yet"),
             "store": store or "ok",
             "policy": self._policy() or "ok",
+            "degraded": self._store.unfit(),
         }
 
     async def text(self) -> bytes:
@@ -60,6 +62,8 @@ class Gauges:
         paused.set(int(self._pulse.paused))
         aside = Gauge("handrail_kafka_set_aside_partitions", "Partitions that can't be read.", registry=registry)
         aside.set(len(self._pulse.set_aside))
+        damaged = Gauge("handrail_journal_damaged", "Incidents left alone for their journal.", registry=registry)
+        damaged.set(len(self._store.unfit()))
         await self._from_store(registry)
         return generate_latest(registry)
 
