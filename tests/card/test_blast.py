@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from handrail.core.blast import blast, unavailable_at_once
+from handrail.core.blast import blast
+from handrail.model import rollout
 from handrail.model.workload import Workload
 from tests.card import journals as j
 
@@ -36,7 +37,7 @@ def workload(kind: str = "Deployment", replicas: int = 10, **spec: Any) -> Workl
 def test_how_many_go_at_once_is_the_rollout_strategys_with_the_apis_default(
     kind: str, spec: dict[str, Any], at_once: int
 ) -> None:
-    assert unavailable_at_once(workload(kind, **spec)) == at_once
+    assert rollout.at_once(workload(kind, **spec)) == at_once
 
 
 def test_a_disruptive_saga_says_how_fast_the_ready_pods_go() -> None:

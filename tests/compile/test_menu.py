@@ -15,7 +15,8 @@ from handrail_remediations import catalogue
 from tests.compile.worlds import NOW, TARGET, policy
 from tests.remediations.workloads import bad_rollout, steady, with_meta
 
-STEPS = catalogue()
+KNOWN = ("rollout_restart", "rollout_undo", "scale_workload")
+STEPS = {name: step for name, step in catalogue().items() if name in KNOWN}
 
 
 def menu_of(workload: Workload | None, allows: Policy | None = None, own: str = "handrail") -> Menu:

@@ -7,11 +7,14 @@ from typing import Any
 
 from handrail.adapters.kubernetes.paths import KINDS
 from handrail.model.alert import Alert
+from handrail.model.autoscaler import Autoscaler
 from handrail.model.errors import Permanent, Transient
+from handrail.model.node import Node
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw
 from handrail.model.workload import HASH_LABEL, REVISION, Workload, owned_by
 
+Objects = list[Raw]
 NOW = datetime(2026, 11, 29, 15, 0, tzinfo=UTC)
 
 
@@ -144,6 +147,23 @@ class KnownObjects:
         sets = self._owned("ReplicaSet", (found,)) if ref.kind == "Deployment" else ()
         return Workload(object=found, replica_sets=sets, pods=self._owned("Pod", (found, *sets)), observed_at=NOW)
 
+    async def node(self, ref: ObjectRef) -> Node | None:
+        self._reach("node")
+        found = next((one for one in self.known if self._is(one, ref)), None)
+        if found is None:
+            return None
+        pods = tuple(pod for pod in self._of("Pod") if (pod.get("spec") or {}).get("nodeName") == ref.name)
+        return Node(object=found, pods=pods, observed_at=NOW)
+
+    async def autoscaler(self, ref: ObjectRef) -> Autoscaler | None:
+        self._reach("autoscaler")
+        found = next((one for one in self.known if self._is(one, ref)), None)
+        return Autoscaler(object=found, observed_at=NOW) if found else None
+
+    async def list(self, kind: str, namespace: str = "", *, labels: str = "", fields: str = "") -> tuple[Raw, ...]:
+        self._reach("list")
+        return tuple(self._of(kind))
+
     async def events(self, namespace: str, uid: str) -> tuple[Raw, ...]:
         self._reach("events")
         return tuple(e for e in self._of("Event") if e["involvedObject"]["uid"] == uid)
@@ -158,7 +178,7 @@ class KnownObjects:
         if what in self.denied:
             raise Permanent(f"{what}: forbidden")
 
-    def _of(self, kind: str) -> list[Raw]:
+    def _of(self, kind: str) -> Objects:
         return [one for one in self.known if one["kind"] == kind]
 
     def _owned(self, kind: str, owners: tuple[Raw, ...]) -> tuple[Raw, ...]:

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import copy
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import jsonpatch
 from pydantic import BaseModel
 
 from handrail.core.fingerprint import diff, normalise
+from handrail.model.autoscaler import Autoscaler
+from handrail.model.node import Node
 from handrail.model.params import fill
-from handrail.model.step import Done, Seen, Step, Undone
+from handrail.model.step import Done, Sight, Step, Thing, Undone
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw
 from handrail.model.workload import Workload
 from handrail.model.write import Verb, Write
 from tests.remediations.workloads import NOW
+
+T = TypeVar("T", Workload, Node, Autoscaler)
 
 
 class World(Protocol):
@@ -30,24 +34,52 @@ class World(Protocol):
 
     async def workload(self, ref: ObjectRef) -> Workload | None: ...
 
+    async def node(self, ref: ObjectRef) -> Node | None: ...
+
+    async def autoscaler(self, ref: ObjectRef) -> Autoscaler | None: ...
+
+    async def list(self, kind: str, namespace: str = "", *, labels: str = "", fields: str = "") -> tuple[Raw, ...]: ...
+
     async def write(self, write: Write) -> None: ...
 
 
 class Recorded:
-    """A recorded workload whose object can be patched; status and owned objects stay as they were."""
+    """A recorded thing whose object can be patched, and whose pods can be taken away; status stays as it was.
 
-    def __init__(self, workload: Workload) -> None:
-        self.now = workload
+    `others` stand around it: budgets, nodes, Services.
+    """
+
+    def __init__(self, thing: Thing, *others: Raw) -> None:
+        self.now: Any = thing
+        self.others = others
 
     async def get(self, ref: ObjectRef) -> Raw | None:
-        return self.now.object if ref == self.now.ref else None
+        known = (self.now.object, *self.others)
+        return next((one for one in known if (one["kind"], one["metadata"]["name"]) == (ref.kind, ref.name)), None)
 
     async def workload(self, ref: ObjectRef) -> Workload | None:
-        return self.now if ref == self.now.ref else None
+        return self._it(Workload, ref)
+
+    async def node(self, ref: ObjectRef) -> Node | None:
+        return self._it(Node, ref)
+
+    async def autoscaler(self, ref: ObjectRef) -> Autoscaler | None:
+        return self._it(Autoscaler, ref)
+
+    async def list(self, kind: str, namespace: str = "", *, labels: str = "", fields: str = "") -> tuple[Raw, ...]:
+        return tuple(one for one in self.others if one["kind"] == kind)
 
     async def write(self, write: Write) -> None:
-        assert write.object == self.now.ref
-        self.now = self.now.model_copy(update={"object": patched(self.now.object, write)})
+        if write.verb is Verb.PATCH:
+            assert write.object == self.now.ref
+            self.now = self.now.model_copy(update={"object": patched(self.now.object, write)})
+            return
+        stay = tuple(pod for pod in self.now.pods if ObjectRef.of(pod) != write.object)
+        assert len(stay) == len(self.now.pods) - 1
+        self.now = self.now.model_copy(update={"pods": stay})
+
+    def _it(self, kind: type[T], ref: ObjectRef) -> T | None:
+        return self.now if isinstance(self.now, kind) and ref == self.now.ref else None
 
 
 def patched(raw: Raw, write: Write) -> Raw:
@@ -62,7 +94,7 @@ def params_of(step: Step, given: dict[str, Any]) -> BaseModel:
     return step.Params.model_validate(first.model_dump(mode="json"))
 
 
-async def seen_by(step: Step, world: World, ref: ObjectRef) -> Seen:
+async def seen_by(step: Step, world: World, ref: ObjectRef) -> Sight:
     seen = await step.look(world, ref)
     assert seen is not None
     return seen
@@ -73,7 +105,7 @@ async def does_and_undoes(step: Step, world: World, ref: ObjectRef, given: dict[
     p = params_of(step, given)
     seen = await seen_by(step, world, ref)
     assert step.check(seen, p) is None
-    before, first = step.remember(seen, p), seen.workload.object
+    before, first = step.remember(seen, p), seen.thing.object
     intended = step.writes(seen, p)
 
     did = await _carry_out(step, world, ref, p, before)
@@ -82,7 +114,10 @@ async def does_and_undoes(step: Step, world: World, ref: ObjectRef, given: dict[
     assert isinstance(step.next(acted, p, before, NOW + timedelta(hours=1)), Done)
     assert step.check(acted, p) is not None, "what is done is not offered again"
     counted = any(write.sets_replicas for write in intended)
-    assert diff(first, acted.workload.object, with_replicas=counted), "the write changes something that counts"
+    named = {write.object.uid for write in intended if write.verb is not Verb.PATCH}
+    changed = diff(first, acted.thing.object, with_replicas=counted)
+    assert changed or named, "the write changes something that counts"
+    assert not named & {pod["metadata"]["uid"] for pod in staying(acted.thing)}, "what was named is gone or going"
 
     move = step.undo(acted, p, before, NOW)
     if not back:
@@ -92,7 +127,12 @@ async def does_and_undoes(step: Step, world: World, ref: ObjectRef, given: dict[
     await world.write(move)
     after = await seen_by(step, world, ref)
     assert isinstance(step.undo(after, p, before, NOW), Undone)
-    assert normalise(after.workload.object, with_replicas=True) == normalise(first, with_replicas=True)
+    assert normalise(after.thing.object, with_replicas=True) == normalise(first, with_replicas=True)
+
+
+def staying(thing: Thing) -> tuple[Raw, ...]:
+    found = () if isinstance(thing, Autoscaler) else thing.pods
+    return tuple(pod for pod in found if "deletionTimestamp" not in pod["metadata"])
 
 
 async def _carry_out(step: Step, world: World, ref: ObjectRef, p: BaseModel, before: Raw) -> list[Write]:

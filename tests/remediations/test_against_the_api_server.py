@@ -12,8 +12,10 @@ import pytest
 from pydantic import BaseModel
 
 from handrail.adapters.kubernetes import Cluster, KubernetesEyes, KubernetesHands
+from handrail.model.autoscaler import Autoscaler
 from handrail.model.config import KubernetesConfig
 from handrail.model.hands import Answer, DryRun
+from handrail.model.node import Node
 from handrail.model.params import fill
 from handrail.model.step import Seen, Step, Verdict, Verification
 from handrail.model.switch import Permit
@@ -43,6 +45,15 @@ class Live:
 
     async def workload(self, ref: ObjectRef) -> Workload | None:
         return await self._eyes.workload(ref)
+
+    async def node(self, ref: ObjectRef) -> Node | None:
+        return await self._eyes.node(ref)
+
+    async def autoscaler(self, ref: ObjectRef) -> Autoscaler | None:
+        return await self._eyes.autoscaler(ref)
+
+    async def list(self, kind: str, namespace: str = "", *, labels: str = "", fields: str = "") -> tuple[Raw, ...]:
+        return await self._eyes.list(kind, namespace, labels=labels, fields=fields)
 
     async def write(self, write: Write) -> None:
         """Status moves the version while pods come and go: look again and send anew, as after a conflict."""

@@ -63,6 +63,7 @@ def pod(number: int, owner: Raw, *, ready: bool = True, since: datetime = LONG_A
             "namespace": "shop",
             "name": f"{meta['name']}-{number}",
             "uid": f"pod-{meta['uid']}-{number}",
+            "labels": {"app": "checkout"},
             "ownerReferences": owned(owner["kind"], meta["name"], meta["uid"]),
         },
         "spec": {},
@@ -130,6 +131,46 @@ def steady(kind: str = "Deployment", replicas: int = 3, ready: int | None = None
     sets = (replica_set(1, template(), ready=up, replicas=replicas),) if kind == "Deployment" else ()
     pods = tuple(pod(n, sets[0] if sets else live, ready=n <= up) for n in range(1, replicas + 1))
     return Workload(object=live, replica_sets=sets, pods=pods, observed_at=NOW)
+
+
+def deadlocked(kind: str = "Deployment", *, since: datetime = LONG_AGO) -> Workload:
+    """Five pods of one revision; the fifth hangs since then, the others serve."""
+    w = steady(kind, replicas=5, ready=4)
+    hung = copy.deepcopy(w.pods[4])
+    hung["status"]["conditions"][0]["lastTransitionTime"] = text(since)
+    return changed(w, pods=(*w.pods[:4], hung))
+
+
+def with_pod(workload: Workload, number: int, **parts: Any) -> Workload:
+    """Pod `number` (from 1) with other spec, status or metadata; what is not named stays."""
+    found = list(workload.pods)
+    one = copy.deepcopy(found[number - 1])
+    for part, values in parts.items():
+        one[part].update(values)
+    found[number - 1] = one
+    return changed(workload, pods=tuple(found))
+
+
+def budget(allowed: int, name: str = "checkout", **spec: Any) -> Raw:
+    """A budget over the pods of checkout; four of five are healthy, as many as are needed."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"namespace": "shop", "name": name, "uid": f"pdb-{name}"},
+        "spec": {"selector": {"matchLabels": {"app": "checkout"}}, **spec},
+        "status": {"disruptionsAllowed": allowed, "currentHealthy": 4, "desiredHealthy": 4 - allowed},
+    }
+
+
+def node(name: str, *, ready: bool = True, since: datetime = LONG_AGO, **spec: Any) -> Raw:
+    condition = {"type": "Ready", "status": "True" if ready else "Unknown", "lastTransitionTime": text(since)}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "uid": f"uid-{name}", "annotations": {}, "labels": {}},
+        "spec": spec,
+        "status": {"conditions": [condition]},
+    }
 
 
 def changed(workload: Workload, **update: Any) -> Workload:

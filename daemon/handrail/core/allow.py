@@ -12,6 +12,15 @@ NEVER = frozenset({"kube-system", "kube-public", "kube-node-lease"})
 """Namespaces that no policy opens in this build (issue 3)."""
 
 
+OPENED = frozenset({"Node"})
+"""Cluster-wide kinds that a rule for all namespaces ("*") can open, step by step. Every other one never is."""
+
+
+def never_written(target: ObjectRef, policy: Policy, own_namespace: str) -> bool:
+    """Nothing of it is ever written, whatever a rule says."""
+    return target.kind not in OPENED if not target.namespace else protected(target.namespace, policy, own_namespace)
+
+
 def protected(namespace: str, policy: Policy, own_namespace: str) -> bool:
     """Never written to: the control plane's, our own, those the policy names, and cluster-wide objects."""
     return not namespace or namespace in NEVER or namespace == own_namespace or namespace in policy.protected_namespaces
@@ -30,7 +39,7 @@ def mode_of(policy: Policy, step: SagaStep) -> Mode | None:
 
 
 def _names(rule: PolicyRule, step: str, target: ObjectRef) -> bool:
-    in_namespace = target.namespace in rule.namespaces or "*" in rule.namespaces
+    in_namespace = "*" in rule.namespaces or (bool(target.namespace) and target.namespace in rule.namespaces)
     of_kind = not rule.kinds or target.kind in rule.kinds
     return in_namespace and of_kind and step in rule.steps
 

@@ -10,10 +10,11 @@ import difflib
 
 import yaml
 
+from handrail.model.marks import CORDONED_AT, NOTE, PAUSED_BY
 from handrail.model.value import Raw, digest
-from handrail.model.workload import GITOPS_MARKS
+from handrail.model.workload import GITOPS_MARKS, controller_name
 
-WATCHED_ANNOTATIONS = frozenset({*GITOPS_MARKS, "handrail.dev/paused-by"})
+WATCHED_ANNOTATIONS = frozenset({*GITOPS_MARKS, PAUSED_BY, CORDONED_AT, NOTE})
 """Annotations that some step's check reads; `deployment.kubernetes.io/*` and last-applied are the cluster's own."""
 
 DIFF_LIMIT = 6000
@@ -61,6 +62,26 @@ def diff(before: Raw, after: Raw, *, with_replicas: bool) -> str:
     """A unified diff of the two normalised objects as YAML; "" where nothing that counts would change."""
     one, other = (_lines(normalise(raw, with_replicas=with_replicas)) for raw in (before, after))
     return "\n".join(difflib.unified_diff(one, other, "before", "after", lineterm="", n=2))
+
+
+NOT_COMING_BACK = "nothing brings this very object back; what its controller makes in its place stays"
+
+
+def gone(before: Raw) -> str:
+    """What a delete or an eviction takes away, and who replaces it: fixed fields only, so it reads the same later."""
+    meta, spec = before["metadata"], before.get("spec") or {}
+    maker = controller_name(before)
+    said = [
+        f"-{before.get('kind', 'object')} {meta.get('namespace', '')}/{meta['name']}, uid {meta['uid']}",
+        *(f"-  container {one.get('name')}: {one.get('image')}" for one in spec.get("containers") or ()),
+        *(f"-  its emptyDir {one.get('name')} with what is in it" for one in emptied(spec)),
+        f" {maker} makes another in its place" if maker else " nobody makes another in its place",
+    ]
+    return "\n".join(said)
+
+
+def emptied(spec: Raw) -> list[Raw]:
+    return [volume for volume in spec.get("volumes") or () if "emptyDir" in volume]
 
 
 def shown(text: str, limit: int = DIFF_LIMIT) -> str:

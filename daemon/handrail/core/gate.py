@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from handrail.core.allow import mode_of, protected
+from handrail.core.allow import mode_of, never_written
 from handrail.model.approval import ApprovalRequest
 from handrail.model.incident import Incident, State
 from handrail.model.policy import Mode, Policy
@@ -75,8 +75,8 @@ def _allowed(incident: Incident, policy: Policy, own_namespace: str, write: Writ
     """Policy as it is now, not as it was when somebody approved."""
     for step in incident.saga.steps if incident.saga else ():
         for target in (step.target, write.object):
-            if protected(target.namespace, policy, own_namespace):
-                return Refusal(reason=Reason.PROTECTED_NAMESPACE, detail=f"{target.namespace} is never written to")
+            if never_written(target, policy, own_namespace):
+                return Refusal(reason=Reason.PROTECTED_NAMESPACE, detail=f"{target} is never written to")
         mode = mode_of(policy, step)
         if mode is None:
             return Refusal(reason=Reason.NOT_ALLOWED, detail=f"no policy rule allows {step.step} on {step.target}")

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
-from handrail.core.allow import mode_for, protected
+from handrail.core.allow import mode_for, never_written
 from handrail.model.errors import Bug
 from handrail.model.menu import Menu, NotOffered, Option
 from handrail.model.params import fill
 from handrail.model.policy import Policy
 from handrail.model.reason import Reason, Refusal
-from handrail.model.step import Candidate, Seen, Step
+from handrail.model.step import Candidate, Sight, Step
 from handrail.model.target import ObjectRef
 
 MOST_OPTIONS = 12
@@ -36,7 +36,7 @@ class Considered(NamedTuple):
     """`seen` by name of step: None where its target is gone. A step that nobody looked for is not in it."""
 
     target: ObjectRef
-    seen: Mapping[str, Seen | None]
+    seen: Mapping[str, Sight | None]
     at: datetime
 
 
@@ -65,11 +65,12 @@ def build_menu(considered: Considered, steps: Mapping[str, Step], policy: Policy
                 refused.append(_not_offered(name, _cut(candidate)))
                 continue
             options.append(_option(f"o{len(options) + 1}", step, considered.target, candidate))
+    refused.sort(key=lambda no: no.reason == Reason.NOT_ALLOWED)  # what a look has refused tells more: first
     return Menu(options=tuple(options), not_offered=tuple(refused))
 
 
 def _not_allowed(step: str, target: ObjectRef, policy: Policy, own_namespace: str) -> Refusal | None:
-    if protected(target.namespace, policy, own_namespace):
+    if never_written(target, policy, own_namespace):
         detail = f"{target.namespace or 'a cluster-wide object'} is never written to"
         return Refusal(reason=Reason.PROTECTED_NAMESPACE, detail=detail)
     if mode_for(policy, step, target) is None:
@@ -83,7 +84,7 @@ def _offers(step: Step, considered: Considered) -> tuple[Candidate, ...] | Refus
     seen = considered.seen[step.name]
     if seen is None:
         return Refusal(reason=Reason.TARGET_GONE, detail=f"{considered.target} is not there any more")
-    if seen.workload.ref != considered.target:
+    if seen.thing.ref != considered.target:
         return Refusal(reason=Reason.TARGET_GONE, detail=f"what is there now is another {considered.target}")
     proposed = step.propose(seen)
     checked = [(candidate, _check(step, seen, candidate, considered.at)) for candidate in proposed]
@@ -91,7 +92,7 @@ def _offers(step: Step, considered: Considered) -> tuple[Candidate, ...] | Refus
     return passed or _why_nothing(step, seen, [refusal for _candidate, refusal in checked if refusal])
 
 
-def _check(step: Step, seen: Seen, candidate: Candidate, at: datetime) -> Refusal | None:
+def _check(step: Step, seen: Sight, candidate: Candidate, at: datetime) -> Refusal | None:
     """Both ends of every range must pass, else a planner could choose what the step would refuse."""
     for end in (0, 1):
         chosen = {name: bounds[end] for name, bounds in candidate.ranges.items()}
@@ -105,9 +106,9 @@ def _check(step: Step, seen: Seen, candidate: Candidate, at: datetime) -> Refusa
     return None
 
 
-def _why_nothing(step: Step, seen: Seen, refusals: list[Refusal]) -> Refusal:
+def _why_nothing(step: Step, seen: Sight, refusals: list[Refusal]) -> Refusal:
     why = step.why_not(seen) if isinstance(step, Explains) else None
-    fallback = Refusal(reason=Reason.NO_CHANGE, detail=f"{step.name} finds nothing to change on {seen.workload.ref}")
+    fallback = Refusal(reason=Reason.NO_CHANGE, detail=f"{step.name} finds nothing to change on {seen.thing.ref}")
     return why or next(iter(refusals), fallback)
 
 

@@ -18,7 +18,7 @@ EYES: tuple[Rule, ...] = (
     Rule(api_group="", resources=("pods/log",), verbs=("get",)),
     Rule(
         api_group="apps",
-        resources=("deployments", "replicasets", "statefulsets", "daemonsets"),
+        resources=("deployments", "replicasets", "statefulsets", "daemonsets", "controllerrevisions"),
         verbs=("get", "list", "watch"),
     ),
     Rule(api_group="batch", resources=("jobs", "cronjobs"), verbs=("get", "list", "watch")),

@@ -19,7 +19,7 @@ from handrail.model.reason import Reason, Refusal
 from handrail.model.saga import RehearsedWrite, Saga, SagaStep
 from handrail.model.step import CannotUndo, Done, Step, Undone, Wait
 from handrail.model.value import Raw
-from handrail.model.write import Direction, Write
+from handrail.model.write import Direction, Verb, Write
 
 
 async def step(tools: Tools, incident: Incident, index: int) -> Incident:
@@ -187,8 +187,11 @@ async def _cannot(tools: Tools, incident: Incident, index: int, why: str) -> Inc
 
 
 def _taken_back(incident: Incident, index: int) -> bool:
-    ways = [run.intent.direction for run in incident.done_writes if run.intent.step == index]
-    return ways.count(Direction.UNDO) >= ways.count(Direction.DO)
+    """Every object that the step changed and that can be changed back; what was deleted can't be."""
+    done = [run.intent for run in incident.done_writes if run.intent.step == index]
+    changed = [one for one in done if one.write.verb not in (Verb.DELETE, Verb.EVICT)]
+    ways = [one.direction for one in changed]
+    return ways.count(Direction.UNDO) >= ways.count(Direction.DO) and len(changed) == len(done)
 
 
 def _spec(tools: Tools, incident: Incident, index: int) -> tuple[Saga, SagaStep, Step]:

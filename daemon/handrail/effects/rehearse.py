@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from handrail.core.asking import after_rehearsal, only_observes
 from handrail.core.blast import blast
-from handrail.core.fingerprint import diff, fingerprint
+from handrail.core.fingerprint import NOT_COMING_BACK, diff, fingerprint, gone
+from handrail.effects.around import around
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.errors import Bug
@@ -16,8 +17,8 @@ from handrail.model.hands import DryRun
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason, Refusal
 from handrail.model.saga import Rehearsal, RehearsedWrite, Saga, SagaStep
-from handrail.model.step import Seen, Step
-from handrail.model.write import Direction, Write, key_of
+from handrail.model.step import Sight, Step
+from handrail.model.write import Direction, Verb, Write, key_of
 
 
 async def rehearse(tools: Tools, incident: Incident) -> Incident:
@@ -37,7 +38,7 @@ async def rehearse(tools: Tools, incident: Incident) -> Incident:
 async def _rehearsal(tools: Tools, saga: Saga) -> Rehearsal | Refusal:
     rehearsed: list[RehearsedWrite] = []
     touched: set[str] = set()
-    first: Seen | None = None
+    first: Sight | None = None
     for step in saga.steps:
         seen = await look(tools, step)
         if isinstance(seen, Refusal):
@@ -51,10 +52,13 @@ async def _rehearsal(tools: Tools, saga: Saga) -> Rehearsal | Refusal:
             rehearsed.append(one)
     if first is None or not rehearsed:
         return Refusal(reason=Reason.NO_CHANGE, detail="the plan would change nothing")
-    return Rehearsal(saga=saga, writes=tuple(rehearsed), blast=blast(first.workload, saga.steps))
+    writes = tuple(one.write for one in rehearsed)
+    beside = await around(tools.eyes, first.thing, saga.steps, writes)
+    touches = blast(first.thing, saga.steps, writes, beside)
+    return Rehearsal(saga=saga, writes=tuple(rehearsed), blast=touches)
 
 
-async def look(tools: Tools, step: SagaStep) -> Seen | Refusal:
+async def look(tools: Tools, step: SagaStep) -> Sight | Refusal:
     """The step's own look, and its check on what it saw."""
     code = tools.steps[step.step]
     seen = await code.look(tools.eyes, step.target)
@@ -64,7 +68,7 @@ async def look(tools: Tools, step: SagaStep) -> Seen | Refusal:
     return refusal if refusal is not None else seen
 
 
-def stamped(code: Step, step: SagaStep, seen: Seen, saga: Saga) -> tuple[Write, ...]:
+def stamped(code: Step, step: SagaStep, seen: Sight, saga: Saga) -> tuple[Write, ...]:
     """The step's writes with their keys."""
     params = code.Params.model_validate(step.params)
     return tuple(stamp(write, saga, step.index, Direction.DO) for write in code.writes(seen, params))
@@ -84,9 +88,17 @@ async def _one(tools: Tools, step: int, write: Write, *, depends: bool) -> Rehea
 
 
 def shown_by(dry: DryRun, step: int, write: Write) -> RehearsedWrite | Refusal:
-    """What the API server says would change. A dry-run that changes nothing is no repair (case 24)."""
+    """What the API server says would change. A dry-run that changes nothing is no repair (case 24).
+
+    What is deleted or evicted has no other side: it is bound by its UID and declared body.
+    """
+    if write.verb in (Verb.DELETE, Verb.EVICT):
+        print_ = fingerprint(dry.before, with_replicas=False)
+        return RehearsedWrite(
+            step=step, write=write, fingerprint=print_, after="", diff=gone(dry.before), undo_diff=NOT_COMING_BACK
+        )
     if dry.after is None:
-        raise Bug(f"{write.verb} can't be compared yet")
+        raise Bug(f"{write.verb} has no other side to compare")
     with_replicas = write.sets_replicas
     change = diff(dry.before, dry.after, with_replicas=with_replicas)
     if not change:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from handrail.adapters.kubernetes import carries_key
+from handrail.adapters.kubernetes import carries_key, is_gone
 from handrail.core.fingerprint import fingerprint
 from handrail.core.gate import GateFacts, judge
 from handrail.effects.tools import Tools
@@ -19,7 +19,7 @@ from handrail.model.incident import Incident, WriteRun
 from handrail.model.reason import Reason, Refusal
 from handrail.model.switch import Permit
 from handrail.model.value import Raw
-from handrail.model.write import Direction, Write
+from handrail.model.write import Direction, Verb, Write
 
 MAX_ATTEMPTS = 3
 
@@ -102,6 +102,8 @@ async def settle(tools: Tools, incident: Incident) -> Incident:
 def judge_open(run: WriteRun, live: Raw | None) -> ev.Outcome | None:
     """Pure: done, absent or stuck; None while the lost write may still land (its version is still the live one)."""
     write = run.intent.write
+    if write.verb in (Verb.DELETE, Verb.EVICT):
+        return _judge_removal(run, live)
     if live is None or live["metadata"].get("uid") != write.object.uid:
         return _stuck(write, f"{write.object} is gone or was replaced; whether the write landed before can't be told")
     if carries_key(live, write.key):
@@ -109,6 +111,17 @@ def judge_open(run: WriteRun, live: Raw | None) -> ev.Outcome | None:
     if fingerprint(live, with_replicas=write.sets_replicas) != run.intent.expected:
         return _stuck(write, f"{write.object} is neither as before nor does it carry our key: somebody else changed it")
     if live["metadata"].get("resourceVersion") != run.attempts[-1]:
+        return ev.Outcome(key=write.key, result=ev.Result.ABSENT, detail="the object has moved past the lost write")
+    return None
+
+
+def _judge_removal(run: WriteRun, live: Raw | None) -> ev.Outcome | None:
+    """Gone, replaced or terminating is done (state rule 3). An eviction names no version: a lost one may still land."""
+    write = run.intent.write
+    if is_gone(write, live):
+        return ev.Outcome(key=write.key, result=ev.Result.DONE, detail=f"{write.object} is gone or going")
+    passed = live is not None and live["metadata"].get("resourceVersion") != run.attempts[-1]
+    if write.verb is Verb.DELETE and passed:
         return ev.Outcome(key=write.key, result=ev.Result.ABSENT, detail="the object has moved past the lost write")
     return None
 
@@ -126,6 +139,8 @@ async def _after_conflict(tools: Tools, incident: Incident, intent: ev.Intent) -
     """Our key first; then whether the object is still what was approved; never force."""
     write = intent.write
     live = await tools.hands.read(write.object)
+    if write.verb in (Verb.DELETE, Verb.EVICT) and is_gone(write, live):
+        return await tools.store.append_outcome(incident.id, done(write, None))
     if live is not None and carries_key(live, write.key):
         return await tools.store.append_outcome(incident.id, done(write, live))
     same = live is not None and live["metadata"].get("uid") == write.object.uid
@@ -144,6 +159,10 @@ async def _again(tools: Tools, incident: Incident, intent: ev.Intent, version: s
     """A further attempt: through the whole gate, journalled with its version before it is sent."""
     key = intent.write.key
     if attempts(incident, key) >= MAX_ATTEMPTS:
+        run = incident.open_write
+        if intent.write.verb is Verb.EVICT and run is not None and version == run.attempts[-1]:
+            unclear = f"{intent.write.object} is still there, and whether a lost eviction will land can't be told"
+            return await tools.store.append_outcome(incident.id, _stuck(intent.write, unclear))
         spent = ev.Outcome(
             key=key,
             result=ev.Result.REFUSED,

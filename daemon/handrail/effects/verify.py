@@ -39,7 +39,7 @@ async def _judge_all(tools: Tools, incident: Incident) -> tuple[list[Verificatio
         if seen is None or run is None:
             judged.append(Verification(verdict=Verdict.NO_EFFECT, detail=f"{spec.target} is gone"))
             continue
-        measured = severity.measure(seen.workload)
+        measured = severity.measure(seen.thing)
         params = code.Params.model_validate(spec.params)
         judged.append(code.verify(seen, params, run.before, incident.acted_at, tools.now()))
     return judged, measured

@@ -29,6 +29,12 @@ class Cause(StrEnum):
     SCALED_DOWN = "scaled_down"
     OUT_OF_MEMORY = "out_of_memory"
     CAPACITY = "capacity"
+    POD_DEADLOCKED = "pod_deadlocked"
+    EVICTED_CORPSES = "evicted_corpses"
+    ROLLOUT_PAUSED = "rollout_paused"
+    NODE_NOT_READY = "node_not_ready"
+    NODE_CORDONED = "node_cordoned"
+    HPA_AT_MAX = "hpa_at_max"
     OTHER = "other"
 
 

@@ -1,14 +1,17 @@
-"""Guards that several steps share: each takes a workload and says why a step must keep off, or None.
+"""Guards that several steps share: each takes what was seen and says why a step must keep off, or None.
 
-Pure, and about the workload alone. A guard never decides what to do instead; the step chains those that it needs,
-most telling first: `being_deleted(w) or managed(w) or held_by_a_person(w)`.
+Pure, and about the thing as a whole; guards over single pods are in `pods`. A guard never decides what to do instead;
+the step chains those that it needs, most telling first: `being_deleted(w) or managed(w) or held_by_a_person(w)`.
 """
 
 from __future__ import annotations
 
 from handrail.model.reason import Reason, Refusal
-from handrail.model.rollout import counts
-from handrail.model.workload import Workload
+from handrail.model.rollout import at_once, counts
+from handrail.model.step import Thing
+from handrail.model.target import ObjectRef
+from handrail.model.value import Raw
+from handrail.model.workload import Workload, controller_name, gitops_of
 
 GITOPS_MANAGERS = {
     "argocd-controller": "Argo CD",
@@ -19,20 +22,27 @@ GITOPS_MANAGERS = {
 """Field managers of GitOps tools: Argo CD may track by a label that Helm charts use too, so the marks can miss it."""
 
 
-def being_deleted(w: Workload) -> Refusal | None:
-    if w.being_deleted:
-        return Refusal(reason=Reason.BEING_DELETED, detail=f"{w.ref} is being deleted; nothing is worth changing")
+def being_deleted(thing: Thing) -> Refusal | None:
+    if "deletionTimestamp" in thing.object["metadata"]:
+        return Refusal(reason=Reason.BEING_DELETED, detail=f"{thing.ref} is being deleted; nothing is worth changing")
     return None
 
 
-def managed(w: Workload) -> Refusal | None:
+def managed(thing: Thing) -> Refusal | None:
     """A change to what a tool or an operator owns is put back, sometimes within seconds (argo-cd 15588, flux2 2526)."""
-    tool = w.gitops or _gitops_manager(w)
+    raw, ref = thing.object, ObjectRef.of(thing.object)
+    tool = gitops_of(raw) or _gitops_manager(raw)
     if tool:
-        detail = f"{tool} manages {w.ref} and would put a live change back; change it in its Git repository"
+        detail = f"{tool} manages {ref} and would put a live change back; change it in its Git repository"
         return Refusal(reason=Reason.GITOPS_MANAGED, detail=detail)
-    if w.controller:
-        detail = f"{w.controller} owns {w.ref} and would put a live change back; change that owner instead"
+    return operated(thing)
+
+
+def operated(thing: Thing) -> Refusal | None:
+    """What an operator owns has a life of its own, pods and all."""
+    owner, ref = controller_name(thing.object), thing.ref
+    if owner:
+        detail = f"{owner} owns {ref} and would put a live change back; change that owner instead"
         return Refusal(reason=Reason.OPERATOR_MANAGED, detail=detail)
     return None
 
@@ -77,6 +87,24 @@ def rolling_out(w: Workload) -> Refusal | None:
     return not_observed(w)
 
 
-def _gitops_manager(w: Workload) -> str:
-    managers = (entry.get("manager", "") for entry in w.object["metadata"].get("managedFields") or ())
+def full_outage(w: Workload) -> Refusal | None:
+    """A strategy that takes every pod away before the first new one is there (Recreate, maxUnavailable 100 %)."""
+    if w.ready and w.ref.kind == "Deployment" and at_once(w) >= w.desired > 0:
+        detail = f"the rollout strategy of {w.ref} would take all {w.ready} ready pods away before a new one is there"
+        return Refusal(reason=Reason.FULL_OUTAGE, detail=detail)
+    return None
+
+
+def below_majority(w: Workload, going: int) -> Refusal | None:
+    """A StatefulSet may hold a quorum: with `going` ready pods away, a majority of its members must still be ready."""
+    now = counts(w)
+    majority = now.desired // 2 + 1
+    if w.ref.kind == "StatefulSet" and now.desired > 1 and now.ready - going < majority:
+        detail = f"{w.ref} has {now.ready} of {now.desired} members ready and would fall below its majority, {majority}"
+        return Refusal(reason=Reason.QUORUM_AT_RISK, detail=detail)
+    return None
+
+
+def _gitops_manager(raw: Raw) -> str:
+    managers = (entry.get("manager", "") for entry in raw["metadata"].get("managedFields") or ())
     return next((GITOPS_MANAGERS[name] for name in managers if name in GITOPS_MANAGERS), "")

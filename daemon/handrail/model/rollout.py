@@ -7,10 +7,10 @@ dead revision in `Available`, and a crashing pod counts as ready between two cra
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from handrail.model.step import Verdict, Verification
-from handrail.model.value import Raw, Value
+from handrail.model.value import Raw, Value, moment
 from handrail.model.workload import Workload, container_states, controller_of, pod_is_ready
 
 SETTLE = timedelta(seconds=5)
@@ -58,6 +58,22 @@ def patience(w: Workload) -> timedelta:
     """How long a rollout may take: the workload's own deadline, time to settle at least, ten minutes at most."""
     deadline = timedelta(seconds=int(w.spec.get("progressDeadlineSeconds") or 600))
     return min(max(deadline, LEAST), PATIENCE)
+
+
+def at_once(w: Workload) -> int:
+    """Ready pods that a rollout may take away before their replacements are ready; all of them for Recreate.
+
+    The API's default of maxUnavailable is 25 % (rounded down) for a Deployment; StatefulSets and DaemonSets replace
+    one pod after the other.
+    """
+    strategy = w.spec.get("strategy") or w.spec.get("updateStrategy") or {}
+    if strategy.get("type") == "Recreate":
+        return w.desired
+    default: int | str = "25%" if w.ref.kind == "Deployment" else 1
+    bound = (strategy.get("rollingUpdate") or {}).get("maxUnavailable", default)
+    if isinstance(bound, int):
+        return bound
+    return w.desired * int(str(bound).rstrip("%") or 0) // 100
 
 
 def live(pods: Iterable[Raw]) -> tuple[Raw, ...]:
@@ -121,23 +137,14 @@ def _by_pods(w: Workload, acted_at: datetime, now: datetime) -> str:
 def _restless(pod: Raw, acted_at: datetime, now: datetime) -> str:
     name = pod["metadata"]["name"]
     conditions = (pod.get("status") or {}).get("conditions") or ()
-    since = next((_time(c.get("lastTransitionTime")) for c in conditions if c.get("type") == "Ready"), None)
+    since = next((moment(c.get("lastTransitionTime")) for c in conditions if c.get("type") == "Ready"), None)
     if since is None or now - since < SETTLE:
         return f"pod {name} has been ready for less than {SETTLE.seconds} seconds"
     for state in container_states(pod):
         waiting = ((state.get("state") or {}).get("waiting") or {}).get("reason", "")
         if waiting in FAILING:
             return f"a container of pod {name} is in {waiting}"
-        ended = _time(((state.get("lastState") or {}).get("terminated") or {}).get("finishedAt"))
+        ended = moment(((state.get("lastState") or {}).get("terminated") or {}).get("finishedAt"))
         if ended is not None and ended > acted_at and now - ended < CALM:
             return f"a container of pod {name} ended less than {CALM.seconds} seconds ago"
     return ""
-
-
-def _time(text: object) -> datetime | None:
-    """A Kubernetes timestamp (RFC 3339, UTC); None where there is none or it is unreadable."""
-    try:
-        time = datetime.fromisoformat(str(text)) if text else None
-    except ValueError:
-        return None
-    return time.replace(tzinfo=UTC) if time is not None and time.tzinfo is None else time

@@ -49,11 +49,16 @@ class RehearsedWrite(Value):
 
 
 class Blast(Value):
-    """What the saga touches, in numbers: `pods` that may restart out of `ready` now, per-cent rounded up."""
+    """What the saga touches, in numbers: `pods` that may restart out of `ready` now, per-cent rounded up.
+
+    `budgets`: how many pods each PodDisruptionBudget lets go now. `endpoints`: ready ones that each Service keeps.
+    """
 
     pods: int
     ready: int
     percent: int
+    budgets: dict[str, int] = {}
+    endpoints: dict[str, int] = {}
     notes: tuple[str, ...] = ()
 
 

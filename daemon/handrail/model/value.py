@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -27,3 +28,12 @@ def digest(data: object) -> str:
     """SHA-256 (hex) of the canonical JSON of plain data, or of a Value's."""
     plain = data.model_dump(mode="json") if isinstance(data, BaseModel) else data
     return hashlib.sha256(canonical(plain).encode()).hexdigest()
+
+
+def moment(text: object) -> datetime | None:
+    """A Kubernetes timestamp (RFC 3339, UTC); None where there is none or it is unreadable."""
+    try:
+        time = datetime.fromisoformat(str(text)) if text else None
+    except ValueError:
+        return None
+    return time.replace(tzinfo=UTC) if time is not None and time.tzinfo is None else time

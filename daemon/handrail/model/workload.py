@@ -23,10 +23,14 @@ GITOPS_MARKS = {
 
 
 class Workload(Value):
-    """`object` is the top owner; `replica_sets` and `pods` are only what it owns, checked by UID."""
+    """`object` is the top owner; the rest is only what it owns, checked by UID.
+
+    A Deployment keeps its past in `replica_sets`, a StatefulSet and a DaemonSet in `revisions` (ControllerRevisions).
+    """
 
     object: Raw
     replica_sets: tuple[Raw, ...] = ()
+    revisions: tuple[Raw, ...] = ()
     pods: tuple[Raw, ...] = ()
     autoscalers: tuple[str, ...] = ()
     observed_at: datetime
@@ -70,15 +74,12 @@ class Workload(Value):
     @property
     def controller(self) -> str:
         """Who owns the workload itself, as "Kind/name"; "" for nobody. Such an owner would put changes back."""
-        owner = controller_of(self.object)
-        return f"{owner['kind']}/{owner['name']}" if owner else ""
+        return controller_name(self.object)
 
     @property
     def gitops(self) -> str:
         """The GitOps tool that manages the object, or ""."""
-        meta = self.object["metadata"]
-        marks = {**(meta.get("labels") or {}), **(meta.get("annotations") or {})}
-        return next((tool for mark, tool in GITOPS_MARKS.items() if mark in marks), "")
+        return gitops_of(self.object)
 
     @property
     def current(self) -> Raw | None:
@@ -99,6 +100,19 @@ def controller_of(raw: Raw) -> Raw | None:
     """The owner reference with controller=true, or None."""
     owners = raw["metadata"].get("ownerReferences") or ()
     return next((owner for owner in owners if owner.get("controller")), None)
+
+
+def controller_name(raw: Raw) -> str:
+    """As "Kind/name", or ""."""
+    owner = controller_of(raw)
+    return f"{owner['kind']}/{owner['name']}" if owner else ""
+
+
+def gitops_of(raw: Raw) -> str:
+    """The GitOps tool whose mark an object bears, or ""."""
+    meta = raw["metadata"]
+    marks = {**(meta.get("labels") or {}), **(meta.get("annotations") or {})}
+    return next((tool for mark, tool in GITOPS_MARKS.items() if mark in marks), "")
 
 
 def owned_by(raw: Raw, uid: str) -> bool:

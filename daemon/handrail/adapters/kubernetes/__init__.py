@@ -2,8 +2,8 @@
 
 from handrail.adapters.kubernetes.client import Cluster
 from handrail.adapters.kubernetes.eyes import KubernetesEyes
-from handrail.adapters.kubernetes.hands import KubernetesHands, carries_key
+from handrail.adapters.kubernetes.hands import KubernetesHands, carries_key, is_gone
 from handrail.adapters.kubernetes.resolve import resolve
 from handrail.adapters.kubernetes.rights import KubernetesRights, Right
 
-__all__ = ["Cluster", "KubernetesEyes", "KubernetesHands", "KubernetesRights", "Right", "carries_key", "resolve"]
+__all__ = ["Cluster", "KubernetesEyes", "KubernetesHands", "KubernetesRights", "Right", "carries_key", "is_gone", "resolve"]

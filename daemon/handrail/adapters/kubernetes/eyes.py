@@ -13,7 +13,9 @@ from handrail.adapters.kubernetes.client import Cluster
 from handrail.adapters.kubernetes.paths import KINDS, collection, is_name, path_of
 from handrail.adapters.kubernetes.wire import Reply, Request
 from handrail.core.redact import neutral
+from handrail.model.autoscaler import Autoscaler
 from handrail.model.errors import Permanent, Transient
+from handrail.model.node import Node
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw
 from handrail.model.workload import Workload, owned_by
@@ -56,15 +58,41 @@ class KubernetesEyes:
             return None
         selector = selector_of(found)
         sets = await self._owned("ReplicaSet", found, selector, ()) if ref.kind == "Deployment" else ()
+        revised = ref.kind in ("StatefulSet", "DaemonSet")
+        revisions = await self._owned("ControllerRevision", found, selector, ()) if revised else ()
         pods = await self._owned("Pod", found, selector, sets)
         scalers = await self.list("HorizontalPodAutoscaler", ref.namespace)
         return Workload(
             object=found,
             replica_sets=sets,
+            revisions=revisions,
             pods=pods,
             autoscalers=tuple(sorted(s["metadata"]["name"] for s in scalers if _scales(s, found))),
             observed_at=self._now(),
         )
+
+    async def node(self, ref: ObjectRef) -> Node | None:
+        """The node with the pods on it and the other nodes. None when it is gone, or is another of that name."""
+        if ref.kind != "Node":
+            raise Permanent(f"{ref} is no node")
+        nodes = await self.list("Node")
+        found = next((one for one in nodes if one["metadata"]["name"] == ref.name), None)
+        if found is None or (ref.uid and found["metadata"]["uid"] != ref.uid):
+            return None
+        pods = await self.list("Pod", fields=f"spec.nodeName={ref.name}")
+        others = tuple(one for one in nodes if one is not found)
+        return Node(object=found, pods=pods, others=others, observed_at=self._now())
+
+    async def autoscaler(self, ref: ObjectRef) -> Autoscaler | None:
+        """The autoscaler with what it scales. None when it is gone, or is another of that name."""
+        if ref.kind != "HorizontalPodAutoscaler":
+            raise Permanent(f"{ref} is no autoscaler")
+        found = await self.get(ref)
+        if found is None or (ref.uid and found["metadata"]["uid"] != ref.uid):
+            return None
+        scaled = scaled_by(found)
+        workload = await self.workload(scaled) if scaled and is_name(scaled.name) else None
+        return Autoscaler(object=found, workload=workload, observed_at=self._now())
 
     async def list(self, kind: str, namespace: str = "", *, labels: str = "", fields: str = "") -> tuple[Raw, ...]:
         """All objects of a kind, with apiVersion and kind set; from the beginning again when a page has expired."""
@@ -168,6 +196,16 @@ def _scales(autoscaler: Raw, workload: Raw) -> bool:
         and target.get("name") == workload["metadata"]["name"]
         and group == str(workload["apiVersion"]).rpartition("/")[0]
     )
+
+
+def scaled_by(autoscaler: Raw) -> ObjectRef | None:
+    """What it scales, where that is a workload that Handrail knows: by group and kind, in its own namespace."""
+    target = (autoscaler.get("spec") or {}).get("scaleTargetRef") or {}
+    kind, group = str(target.get("kind")), str(target.get("apiVersion", "")).rpartition("/")[0]
+    if kind not in WORKLOADS or group != "apps":
+        return None
+    namespace = autoscaler["metadata"]["namespace"]
+    return ObjectRef(api_version="apps/v1", kind=kind, namespace=namespace, name=str(target.get("name")))
 
 
 def _query(asked: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from handrail.adapters.kubernetes.client import Cluster
 from handrail.adapters.kubernetes.eyes import KubernetesEyes
 from handrail.adapters.kubernetes.wire import Reply
-from handrail.adapters.kubernetes.writes import answer_of, carries_key, request_of, wrong_uid
+from handrail.adapters.kubernetes.writes import answer_of, carries_key, is_gone, request_of, wrong_uid
 from handrail.model.errors import Bug, OutcomeUnknown, Permanent, Transient
 from handrail.model.hands import Answer, DryRun, Sent
 from handrail.model.reason import Reason, Refusal
@@ -17,7 +17,7 @@ from handrail.model.target import ObjectRef
 from handrail.model.value import Raw
 from handrail.model.write import Verb, Write
 
-__all__ = ["KubernetesHands", "carries_key"]
+__all__ = ["KubernetesHands", "carries_key", "is_gone"]
 
 DRY_RUNS = 3
 """A status that moves between reading and the dry-run (milliseconds) makes it conflict; it changes nothing."""
@@ -69,6 +69,9 @@ class KubernetesHands:
                 live = await self.read(write.object)
             except Permanent as error:
                 return Sent(answer=Answer.REFUSED, reason=Reason.DENIED, detail=str(error))
+            if write.verb in (Verb.DELETE, Verb.EVICT) and is_gone(write, live):
+                # Never sent: a real server takes an eviction off the budget before it looks at the UID.
+                return Sent(answer=Answer.DONE, detail=f"{write.object} was gone or going already; nothing was sent")
             if live is None:
                 gone = f"{write.object} is gone"
                 return Sent(answer=Answer.REFUSED, reason=Reason.DRIFTED, detail=gone)
@@ -87,6 +90,8 @@ def _another(write: Write, live: Raw | None) -> Refusal | None:
         return Refusal(reason=Reason.TARGET_GONE, detail=f"{write.object} is gone")
     if live["metadata"]["uid"] != write.object.uid:
         return Refusal(reason=Reason.DRIFTED, detail=f"{write.object} is another object of the same name now")
+    if write.verb in (Verb.DELETE, Verb.EVICT) and is_gone(write, live):
+        return Refusal(reason=Reason.TARGET_GONE, detail=f"{write.object} is being deleted already")
     return None
 
 

@@ -39,6 +39,7 @@ KINDS = {
         Kind("apps/v1", "ReplicaSet", "replicasets"),
         Kind("apps/v1", "StatefulSet", "statefulsets"),
         Kind("apps/v1", "DaemonSet", "daemonsets"),
+        Kind("apps/v1", "ControllerRevision", "controllerrevisions"),
         Kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
         Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"),
         Kind("batch/v1", "Job", "jobs"),

@@ -16,7 +16,7 @@ from handrail.model.workload import controller_of
 
 CLIMBS = frozenset({"Pod", "ReplicaSet", "Job"})
 """Kinds that a controller makes and replaces. What owns a Deployment is no better target: a step's check sees it."""
-RESOLVABLE = frozenset(KINDS) - {"Event", "TokenReview", "SelfSubjectAccessReview", "ConfigMap"}
+RESOLVABLE = frozenset(KINDS) - {"Event", "TokenReview", "SelfSubjectAccessReview", "ConfigMap", "ControllerRevision"}
 STATIC_POD = "kubernetes.io/config.mirror"
 MOST_OWNERS = 4
 

@@ -18,6 +18,7 @@ SENTENCE = 1000
 MOST_BYTES = 32 * 1024 * 1024
 """Of one answer: a page of 250 pods is a few MiB in practice."""
 LONGEST_WAIT = 60.0
+BUDGET = "DisruptionBudget"
 PATCH = "application/json-patch+json"
 JSON = "application/json"
 
@@ -58,7 +59,9 @@ class Reply:
     def sentence(self) -> str:
         """What the server said, bounded and without control characters."""
         message = self.body.get("message")
-        return neutral(message if isinstance(message, str) else f"status {self.status}")[:SENTENCE]
+        said = message if isinstance(message, str) else f"status {self.status}"
+        why = next((str(one.get("message", "")) for one in self.causes if one.get("reason") == BUDGET), "")
+        return neutral(f"{said} {why}".strip())[:SENTENCE]
 
     @property
     def causes(self) -> tuple[Raw, ...]:
@@ -69,7 +72,7 @@ class Reply:
     @property
     def budget(self) -> bool:
         """A PodDisruptionBudget forbids this eviction: no rate limit, and asking again would hammer the budget."""
-        return self.status == 429 and any(cause.get("reason") == "DisruptionBudget" for cause in self.causes)
+        return self.status == 429 and any(cause.get("reason") == BUDGET for cause in self.causes)
 
     def is_missing(self, name: str) -> bool:
         """The API server itself says that this object is not there; a proxy's or an unserved path's 404 does not."""

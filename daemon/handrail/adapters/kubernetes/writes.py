@@ -27,6 +27,13 @@ def carries_key(live: Raw, key: str) -> bool:
     return bool(key) and annotations.get(KEY_ANNOTATION) == key
 
 
+def is_gone(write: Write, live: Raw | None) -> bool:
+    """What a delete or an eviction wants: that very UID is not there any more, or is on its way."""
+    if live is None or live["metadata"].get("uid") != write.object.uid:
+        return True
+    return "deletionTimestamp" in live["metadata"]
+
+
 def request_of(write: Write, live: Raw | None, resource_version: str, *, dry: bool) -> Request:
     """`live` is the object as just read (None for create): it tells whether it has annotations at all."""
     if not write.key:
@@ -55,6 +62,8 @@ def answer_of(write: Write, reply: Reply, *, moved: bool) -> Sent:
     """
     if reply.ok:
         return Sent(answer=Answer.DONE, object=_object(write, reply))
+    if write.verb in (Verb.DELETE, Verb.EVICT) and reply.is_missing(write.object.name):
+        return Sent(answer=Answer.DONE, detail="it was gone already")
     if reply.status == 409 or (reply.status == 422 and moved and not wrong_uid(reply)):
         return Sent(answer=Answer.CONFLICT, detail=reply.sentence)
     return Sent(answer=Answer.REFUSED, reason=_reason(write, reply), detail=reply.sentence)

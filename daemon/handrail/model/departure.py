@@ -1,0 +1,48 @@
+"""What the steps that let one pod go have in common: when it is gone, whether that helped, that it never comes back.
+
+Pure. Decides nothing about whether a pod may go; that is in `pods`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from handrail.model import rollout
+from handrail.model.pods import pod_of
+from handrail.model.step import CannotUndo, Done, Undone, Verification
+from handrail.model.target import ObjectRef
+from handrail.model.value import Raw
+from handrail.model.workload import Workload, controller_name
+
+
+def remembered(w: Workload, uid: str) -> Raw:
+    return {"uid": uid, "ready": rollout.counts(w).ready, "desired": rollout.counts(w).desired}
+
+
+def gone(w: Workload, uid: str) -> Done | None:
+    """Gone or terminating is what was wanted (design, state rule 3)."""
+    if _stays(w, uid):
+        return None
+    return Done(detail=f"the pod of UID {uid} is gone or going")
+
+
+def helped(w: Workload, before: Raw, acted_at: datetime, now: datetime) -> Verification:
+    """The pod itself is away, not only going, and every wanted pod is ready and stays so."""
+    lingers = pod_of(w, before["uid"]) is not None
+    missing = "the old pod is still there" if lingers else rollout.unwell(w, acted_at, now)
+    return rollout.outcome(w, missing, before["ready"], acted_at, now)
+
+
+def taken_back(w: Workload, uid: str) -> Undone | CannotUndo:
+    if _stays(w, uid):
+        return Undone(detail="it was not taken away")
+    return CannotUndo(detail="a pod that is gone can't be brought back; its controller makes another in its place")
+
+
+def said(w: Workload, pod: Raw) -> str:
+    return f"{ObjectRef.of(pod)} of {w.ref}; {controller_name(pod)} makes another"
+
+
+def _stays(w: Workload, uid: str) -> bool:
+    pod = pod_of(w, uid)
+    return pod is not None and "deletionTimestamp" not in pod["metadata"]
