@@ -20,7 +20,7 @@ def record(value: bytes | None, headers: tuple[tuple[str, bytes], ...] = (), at:
     return Record(topic="alerts", partition=0, offset=7, value=value, headers=headers, at=at)
 
 
-def decoded(value: object, **how: str) -> Decoded:
+def decoded(value: object, **how: Any) -> Decoded:
     """The decoding of bytes, or of anything JSON can say."""
     return decode(record(value if isinstance(value, bytes) else json.dumps(value).encode()), **how)
 

@@ -116,8 +116,17 @@ def test_a_webhook_that_came_as_a_map_is_read_like_one_that_came_as_text() -> No
 
 
 def test_another_formats_body_is_refused_by_its_name() -> None:
-    body = {"stringValue": example("grafana_unified_webhook.json").decode()}
-    assert only(logs(log({}, body=body))) == "UNKNOWN_FORMAT: the log record's body is a Grafana alerting webhook"
+    body = {"stringValue": example("opsgenie_webhook.json").decode()}
+    assert only(logs(log({}, body=body))).startswith("UNKNOWN_FORMAT: the log record's body is an Opsgenie webhook")
+
+
+@pytest.mark.parametrize("name", ["grafana_unified_webhook.json", "cloudevents_structured.json"])
+def test_other_documents_that_came_through_a_collector_are_read(name: str) -> None:
+    body = {"stringValue": example(name).decode()}
+    resource: dict[str, object] = {"cluster": "prod-eu1"}
+    (alert,) = decoded(logs(log({}, body=body), resource=resource)).alerts
+    assert alert.cluster == "prod-eu1"
+    assert alert.wire.startswith(("otlp_json+grafana", "otlp_json+cloudevents"))
 
 
 def test_a_torn_body_is_only_a_log_line() -> None:

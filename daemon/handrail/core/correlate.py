@@ -35,8 +35,8 @@ PIPELINE = frozenset(
 )
 """Labels that say how the sample came here, not what it is about (name and cluster are hashed by themselves)."""
 
-EXPORTER = frozenset({"container", "instance", "job", "node", "pod", "service", "uid"})
-"""Labels that may be the exporter's own; what they say about the object is in the target."""
+EXPORTER = frozenset({"container", "instance", "job", "node", "pod", "sender_fingerprint", "service", "uid"})
+"""Labels that may be the exporter's own, or are made of such; what they say about the object is in the target."""
 
 GRADE = frozenset({"severity"})
 """A warning that becomes critical is the same thing, in another episode."""
@@ -53,7 +53,8 @@ def identity(alert: Alert, target: LabelledTarget | None, cluster: str) -> str:
 
 
 def episode(alert: Alert) -> str:
-    """SHA-256 of name, target, stable labels and the start to the whole second (`seen_at` where there is none)."""
+    """SHA-256 of name, target, stable labels and the start to the whole second (without one the message, or when it
+    was seen)."""
     target = labelled_target(alert)
     return _episode(alert, target)
 
@@ -71,9 +72,15 @@ def arrival(alert: Alert, cluster: str, findings: tuple[Finding, ...]) -> Arriva
 
 
 def _episode(alert: Alert, target: LabelledTarget | None) -> str:
-    since = _whole_second(alert.starts_at or alert.seen_at)
     labels = _stable(alert, target, frozenset())
-    return _seal("episode", alert.name, str(since), *_words(target), *labels)
+    return _seal("episode", alert.name, _since(alert), *_words(target), *labels)
+
+
+def _since(alert: Alert) -> str:
+    """Without a start, what is delivered twice is known by its message's own name, where it has one."""
+    if alert.starts_at is None and alert.message:
+        return alert.message
+    return str(_whole_second(alert.starts_at or alert.seen_at))
 
 
 def _seal(*words: str) -> str:

@@ -7,36 +7,80 @@ clock: an alert was seen when the broker says so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import NamedTuple
 
-from handrail.decode import alertmanager, otlp_logs, sniff
-from handrail.decode.parts import Origin, Part, collect, only, refuse
+from handrail.decode import cloudevents, documents, otlp, sniff
+from handrail.decode.documents import Shape
+from handrail.decode.foreign import foreign
+from handrail.decode.parts import EVENT_AGE, Origin, Part, collect, only, refuse
+from handrail.model.mapping import NO_MAPPING, AlertMapping
 from handrail.model.reason import Reason, Refusal
 from handrail.model.record import Decoded, Record
 
-__all__ = ["MAX_RECORD", "decode"]
+__all__ = ["ENCODINGS", "EVENT_AGE", "MAX_RECORD", "SIGNALS", "decode"]
 
 MAX_RECORD = 4 * 1024 * 1024
 """Bytes. Brokers and exporters stop at 1 MB by default; what is larger is not read at all."""
 
+SIGNALS = ("logs", "metrics", "traces", "auto")
+ENCODINGS = ("otlp_proto", "otlp_json", "alertmanager", "grafana", "cloudevents", "raw", "auto")
 
-def decode(record: Record, *, signal: str = "auto", encoding: str = "auto") -> Decoded:
-    """All alerts of a record and what was refused in it, part by part.
+TAKES: Mapping[str, frozenset[Shape]] = {
+    "alertmanager": frozenset({Shape.ALERTMANAGER}),
+    "grafana": frozenset({Shape.GRAFANA}),
+    "cloudevents": frozenset({Shape.CLOUDEVENTS}),
+    "otlp_proto": frozenset(),
+    "otlp_json": frozenset(),
+}
+"""What a configured encoding takes besides OTLP; `raw` (kafkaexporter's, of a log's body) and `auto` take all."""
 
-    `signal` is "logs" or "auto"; `encoding` "otlp_proto", "otlp_json", "alertmanager" or "auto" (by the first bytes).
+
+class Topic(NamedTuple):
+    """How a topic is configured to be read."""
+
+    signal: str
+    encoding: str
+
+
+def decode(
+    record: Record,
+    *,
+    signal: str = "auto",
+    encoding: str = "auto",
+    mapping: AlertMapping = NO_MAPPING,
+    event_age: timedelta = EVENT_AGE,
+) -> Decoded:
+    """All alerts of a record, what was refused in it part by part, and what was never meant to be an alert.
+
+    `signal` is one of SIGNALS and matters to OTLP alone; `encoding` is one of ENCODINGS.
     """
     value = record.value
     if not value:
-        return only(Reason.EMPTY, "a tombstone" if value is None else "an empty value")
+        return only(Reason.EMPTY, _nothing(record))
     if len(value) > MAX_RECORD:
         return only(Reason.TOO_LARGE, f"{len(value)} bytes; at most {MAX_RECORD} are read")
-    if signal not in ("auto", "logs"):
-        return only(Reason.WRONG_SIGNAL, "only logs carry alerts in this build")
-    return collect(_parts(record, value, encoding))
+    origin = Origin(at=record.at, wire="", mapping=mapping, event_age=event_age)
+    return collect(_parts(record, value, Topic(signal, encoding), origin))
 
 
-def _parts(record: Record, value: bytes, encoding: str) -> Iterator[Part]:
-    if encoding == "otlp_proto" or (encoding == "auto" and _looks_protobuf(value)):
-        yield from otlp_logs.from_protobuf(value, Origin(at=record.at, wire="otlp_proto"))
+def _nothing(record: Record) -> str:
+    if cloudevents.binary(record.headers):
+        return "a CloudEvent without data"
+    return "a tombstone" if record.value is None else "an empty value"
+
+
+def _parts(record: Record, value: bytes, topic: Topic, origin: Origin) -> Iterator[Part]:
+    attributes = cloudevents.binary(record.headers) if record.headers else None
+    if attributes is not None and topic.encoding in ("cloudevents", "auto"):
+        yield from _event(cloudevents.of_binary(attributes, value), topic, origin.within("cloudevents"))
+    else:
+        yield from _value(value, topic, origin)
+
+
+def _value(value: bytes, topic: Topic, origin: Origin) -> Iterator[Part]:
+    if topic.encoding == "otlp_proto" or (topic.encoding == "auto" and _looks_protobuf(value)):
+        yield from otlp.from_protobuf(value, topic.signal, origin.within("otlp_proto"))
         return
     binary = sniff.foreign_bytes(value)
     if binary:
@@ -47,8 +91,8 @@ def _parts(record: Record, value: bytes, encoding: str) -> Iterator[Part]:
         parsed = sniff.parse(parsed.data)
     if isinstance(parsed, Refusal):
         yield parsed
-        return
-    yield from _json(parsed.data, record, encoding)
+    else:
+        yield from _json(parsed.data, topic, origin)
 
 
 def _looks_protobuf(value: bytes) -> bool:
@@ -60,19 +104,35 @@ def _is_json(value: bytes) -> bool:
     return isinstance(sniff.parse(value), sniff.Json)
 
 
-def _json(data: object, record: Record, encoding: str) -> Iterator[Part]:
-    signal = sniff.other_signal(data)
-    if isinstance(data, Mapping) and "resourceLogs" in data:
-        if encoding == "alertmanager":
-            yield refuse(Reason.UNKNOWN_FORMAT, "OTLP JSON on a topic that is configured for alertmanager")
+def _json(data: object, topic: Topic, origin: Origin) -> Iterator[Part]:
+    if isinstance(data, Mapping) and otlp.signal_of(data):
+        if topic.encoding in ("otlp_json", "auto"):
+            yield from otlp.from_json(data, topic.signal, origin.within("otlp_json"))
         else:
-            yield from otlp_logs.from_json(data, Origin(at=record.at, wire="otlp_json"))
-    elif signal:
-        yield refuse(Reason.WRONG_SIGNAL, f"OTLP {signal} where logs were expected")
-    elif alertmanager.recognised(data):
-        if encoding == "otlp_json":
-            yield refuse(Reason.UNKNOWN_FORMAT, "an Alertmanager webhook on a topic that is configured for otlp_json")
-        else:
-            yield from alertmanager.parts_of(data, Origin(at=record.at, wire="alertmanager"))
+            yield _elsewhere("OTLP JSON", topic)
+        return
+    shape = documents.shape_of(data, origin)
+    if shape is None:
+        yield refuse(Reason.UNKNOWN_FORMAT, foreign(data))
+    elif shape not in TAKES.get(topic.encoding, frozenset(Shape)):
+        yield _elsewhere(documents.NAMES[shape], topic)
+    elif shape is Shape.CLOUDEVENTS and isinstance(data, Mapping):
+        yield from _event(cloudevents.opened(data), topic, origin.within("cloudevents"))
     else:
-        yield refuse(Reason.UNKNOWN_FORMAT, sniff.foreign(data, record.headers))
+        yield from documents.parts_of(data, shape, origin)
+
+
+def _event(event: cloudevents.Event | Refusal, topic: Topic, origin: Origin) -> Iterator[Part]:
+    """OTLP may come in a CloudEvent too; everything else in it is a document."""
+    if isinstance(event, Refusal):
+        yield event
+    elif isinstance(event.data, bytes):
+        yield from otlp.from_protobuf(event.data, topic.signal, origin.within("otlp_proto"))
+    elif isinstance(event.data, Mapping) and otlp.signal_of(event.data):
+        yield from otlp.from_json(event.data, topic.signal, origin.within("otlp_json"))
+    else:
+        yield from documents.of_event(event, origin)
+
+
+def _elsewhere(what: str, topic: Topic) -> Refusal:
+    return refuse(Reason.UNKNOWN_FORMAT, f"{what} on a topic that is configured for {topic.encoding}")

@@ -50,7 +50,8 @@ def parts_of(data: object, origin: Origin, cluster: str = "") -> Iterator[Part]:
 
 
 def _has_labels(item: object) -> bool:
-    return isinstance(item, Mapping) and isinstance(item.get("labels"), Mapping)
+    """Without a name beside them: that would be a sender's own shape."""
+    return isinstance(item, Mapping) and isinstance(item.get("labels"), Mapping) and "alertname" not in item
 
 
 def _group(data: Mapping[str, object], origin: Origin, cluster: str) -> Iterator[Part]:
@@ -85,6 +86,7 @@ def _alert(item: object, origin: Origin, group: Group) -> Part:
         cluster=labels.get("cluster", "") or group.cluster,
         severity=severity_of(labels.get("severity", "")),
         wire=origin.wire,
+        message=origin.message,
     )
 
 

@@ -2,32 +2,53 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from handrail.decode.text import MAX_KEY, clean
 from handrail.model.alert import Alert
+from handrail.model.mapping import NO_MAPPING, AlertMapping
 from handrail.model.reason import Reason, Refusal
-from handrail.model.record import Decoded, Undecoded
+from handrail.model.record import Decoded, Passed, Undecoded
 
 MAX_ALERTS = 1000
 MAX_REFUSED = 100
 MAX_DETAIL = 300
 
-Part = Alert | Refusal
+Part = Alert | Refusal | Passed
+
+EVENT_AGE = timedelta(minutes=15)
 
 
 class Origin(NamedTuple):
-    """What all alerts of one record share: `at` is the broker's time, `wire` the format's name."""
+    """What all alerts of one record share: `at` is the broker's time, `wire` the format's name.
+
+    `cluster` stands in where an alert names none; Kubernetes events older than `event_age` are passed over;
+    `message` is `Alert.message`.
+    """
 
     at: datetime
     wire: str
+    mapping: AlertMapping = NO_MAPPING
+    event_age: timedelta = EVENT_AGE
+    cluster: str = ""
+    message: str = ""
+
+    def within(self, wire: str, cluster: str = "") -> Origin:
+        """Of a format inside another's: "otlp_json+alertmanager"."""
+        return self._replace(wire=f"{self.wire}+{wire}" if self.wire else wire, cluster=cluster or self.cluster)
 
 
 def refuse(reason: Reason, detail: str) -> Refusal:
     """A refusal with bounded words."""
     return Refusal(reason=reason, detail=clean(detail, MAX_DETAIL))
+
+
+def passed(what: str) -> Passed:
+    """`what` is one of our own few sentences: parts of the same are counted together."""
+    return Passed(what=what)
 
 
 def named(name: str) -> str:
@@ -44,12 +65,16 @@ def collect(parts: Iterable[Part]) -> Decoded:
     """Counts parts from 0; past the bounds they are counted and said, not kept."""
     alerts: list[Alert] = []
     refused: list[Undecoded] = []
+    over: Counter[str] = Counter()
     past = silent = 0
     for index, part in enumerate(parts):
-        if isinstance(part, Alert) and len(alerts) < MAX_ALERTS:
-            alerts.append(part)
-        elif isinstance(part, Alert):
-            past += 1
+        if isinstance(part, Alert):
+            if len(alerts) < MAX_ALERTS:
+                alerts.append(part)
+            else:
+                past += 1
+        elif isinstance(part, Passed):
+            over[part.what] += part.count
         elif len(refused) < MAX_REFUSED:
             refused.append(Undecoded(reason=part.reason, detail=part.detail, index=index))
         else:
@@ -58,4 +83,7 @@ def collect(parts: Iterable[Part]) -> Decoded:
         refused.append(Undecoded(reason=Reason.TOO_LARGE, detail=f"{past} alerts past the first {MAX_ALERTS}", index=0))
     if silent:
         refused.append(Undecoded(reason=refused[0].reason, detail=f"{silent} more parts were refused", index=0))
-    return Decoded(alerts=tuple(alerts), refused=tuple(refused))
+    if not alerts and not refused and not over:
+        refused.append(Undecoded(reason=Reason.NO_ALERT, detail="holds nothing at all", index=0))
+    shown = tuple(Passed(what=what, count=count) for what, count in over.items())
+    return Decoded(alerts=tuple(alerts), refused=tuple(refused), passed=shown)

@@ -1,16 +1,13 @@
-"""What a value is, by its first bytes and its keys; formats that this build can't read are named, never guessed at.
-
-Bytes of OTLP protobuf don't name their signal; `otlp_logs` tells the other two by the shape of their fields.
-"""
+"""What a value is, by its first bytes: protobuf, JSON, or something packed that is refused by its name."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from pydantic_core import from_json
+
 from handrail.decode.parts import refuse
-from handrail.decode.text import clean
 from handrail.model.reason import Reason, Refusal
 
 PROTOBUF = b"\x0a"
@@ -22,21 +19,6 @@ MAGIC = (
     (b"\x04\x22\x4d\x18", "an lz4 stream (let the producer compress the batch, not the value)"),
     (b"\x00", "schema-registry framing (Avro, Protobuf or JSON Schema with a schema id)"),
 )
-
-OTHER_SIGNALS = {"resourceMetrics": "metrics", "resourceSpans": "traces", "resourceProfiles": "profiles"}
-
-FOREIGN: tuple[tuple[str, frozenset[str]], ...] = (
-    ("a CloudEvent (structured mode)", frozenset({"specversion"})),
-    ("a Grafana alerting webhook", frozenset({"orgId", "alerts"})),
-    ("an Alertmanager event-recorder entry", frozenset({"@timestamp", "instance", "data"})),
-    ("an SNS message", frozenset({"Type", "MessageId"})),
-    ("an EventBridge event", frozenset({"detail-type", "detail"})),
-    ("a Datadog webhook", frozenset({"alert_transition"})),
-    ("a Datadog webhook", frozenset({"alert_cycle_key"})),
-    ("a PagerDuty events v2 request", frozenset({"event_action"})),
-    ("an Opsgenie webhook", frozenset({"action", "alert"})),
-)
-"""Names by the keys that tell a format; the first that has all of its keys counts."""
 
 
 class Json(NamedTuple):
@@ -51,11 +33,20 @@ def foreign_bytes(value: bytes) -> str:
 
 
 def opens_json(value: bytes) -> bool:
+    """Whether the first character that counts can begin a document of ours."""
     return value.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in tuple(JSON_OPENS[i : i + 1] for i in range(len(JSON_OPENS)))
 
 
 def parse(value: bytes | str) -> Json | Refusal:
     """JSON of any depth and size within the record's, or why not."""
+    try:
+        return Json(from_json(value))
+    except (ValueError, TypeError):  # a TypeError for text with half surrogates
+        return _parse_slowly(value)
+
+
+def _parse_slowly(value: bytes | str) -> Json | Refusal:
+    """What the quick parser doesn't take: a byte order mark, half surrogates, deep nesting; and why it is no JSON."""
     try:
         text = value if isinstance(value, str) else value.decode("utf-8-sig")
         return Json(json.loads(text))
@@ -63,35 +54,3 @@ def parse(value: bytes | str) -> Json | Refusal:
         return refuse(Reason.MALFORMED, "JSON nested too deeply")
     except ValueError as error:
         return refuse(Reason.MALFORMED, f"neither protobuf nor JSON: {error}")
-
-
-def other_signal(data: object) -> str:
-    """ "metrics", "traces" or "profiles" for OTLP JSON of that signal, else ""."""
-    if not isinstance(data, Mapping):
-        return ""
-    return next((signal for key, signal in OTHER_SIGNALS.items() if key in data), "")
-
-
-def foreign(data: object, headers: Iterable[tuple[str, bytes]] = ()) -> str:
-    """A name for people of a JSON value that no decoder of ours reads."""
-    keys = {key.lower() for key, _ in headers}
-    if {"ce_specversion", "ce_type"} <= keys:
-        return "a CloudEvent (binary mode)"
-    if isinstance(data, Mapping):
-        return _by_keys(data)
-    return f"a JSON {type(data).__name__}"
-
-
-def _by_keys(data: Mapping[str, object]) -> str:
-    for name, keys in FOREIGN:
-        if keys <= data.keys():
-            return name
-    event, inner = data.get("event"), data.get("data")
-    if isinstance(event, Mapping) and "event_type" in event:
-        return "a PagerDuty webhook (version 3)"
-    if isinstance(inner, Mapping) and isinstance(inner.get("alerts"), list):
-        return "an answer of Prometheus's alerts API"
-    if "alerts" in data:
-        return f"an alert group of version {clean(str(data.get('version')), 20)!r}"
-    shown = ", ".join(clean(str(key), 30) for key in list(data)[:8])
-    return f"a JSON object with the keys {shown}" if shown else "an empty JSON object"

@@ -13,7 +13,7 @@ from handrail.model.alert import Alert, Source
 from handrail.model.arrival import Arrival, Batch
 from handrail.model.config import TopicConfig
 from handrail.model.detector import Detector, Watches, Window
-from handrail.model.record import Record, Undecoded
+from handrail.model.record import Decoded, Record, Undecoded
 
 
 async def take_in(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[Record, Undecoded]]:
@@ -24,13 +24,23 @@ async def take_in(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[Rec
     dead: list[tuple[Record, Undecoded]] = []
     for record in records:
         topic = topics.get(record.topic, TopicConfig(name=record.topic))
-        decoded = decode(record, signal=topic.signal, encoding=topic.encoding)
+        decoded = _decoded(tools, record, topic)
         arrivals = tuple(_arrival(tools, alert, now) for alert in decoded.alerts)
         batches.append(Batch(source=_source(record), at=now, arrivals=arrivals))
         if decoded.refused:
             dead.append((record, _together(decoded.refused)))
     await tools.store.take(batches, max_age=timedelta(minutes=tools.policy.last_good().alert_age_minutes))
     return dead
+
+
+def _decoded(tools: Tools, record: Record, topic: TopicConfig) -> Decoded:
+    return decode(
+        record,
+        signal=topic.signal,
+        encoding=topic.encoding,
+        mapping=tools.config.mapping_of(topic),
+        event_age=timedelta(minutes=tools.config.alerts.event_age_minutes),
+    )
 
 
 def _together(refused: tuple[Undecoded, ...]) -> Undecoded:

@@ -13,6 +13,8 @@ class Alert(Value):
 
     `cluster` is "" where the sender did not say. `labels` are the sender's own, unmapped; all text is hostile
     and bounded by the decoder (64 labels, 4 KiB a value). `wire` names the format, for people and metrics.
+    `message` names the message itself where its format does (a CloudEvent's source and id, a Kubernetes event's UID
+    and count): the same words are the same message, however often it is delivered.
     """
 
     name: str
@@ -26,6 +28,7 @@ class Alert(Value):
     severity: str = ""
     wire: str
     trace_id: str = ""
+    message: str = ""
 
 
 class Source(Value):

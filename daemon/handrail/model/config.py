@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from handrail.model.mapping import NO_MAPPING, AlertMapping
 from handrail.model.value import Value
 
 
@@ -31,9 +32,20 @@ class ClusterConfig(Value):
 
 
 class TopicConfig(Value):
+    """`signal` is that of OTLP, whose protobuf form doesn't name it; `mapping` stands instead of `alerts.mapping`."""
+
     name: str = Field(min_length=1)
-    signal: Literal["logs", "auto"] = "auto"
-    encoding: Literal["otlp_proto", "otlp_json", "alertmanager", "auto"] = "auto"
+    signal: Literal["logs", "metrics", "traces", "auto"] = "auto"
+    encoding: Literal["otlp_proto", "otlp_json", "alertmanager", "grafana", "cloudevents", "raw", "auto"] = "auto"
+    mapping: AlertMapping | None = None
+
+
+class AlertsConfig(Value):
+    """`mapping` names a sender's own attributes; Kubernetes events that last occurred longer ago are passed over
+    (a collector sends all of them again when it restarts)."""
+
+    mapping: AlertMapping = NO_MAPPING
+    event_age_minutes: int = Field(default=15, ge=1, le=24 * 60)
 
 
 class SaslConfig(Value):
@@ -144,6 +156,7 @@ class LogConfig(Value):
 class Config(Value):
     cluster: ClusterConfig
     kafka: KafkaConfig
+    alerts: AlertsConfig = AlertsConfig()
     kubernetes: KubernetesConfig = KubernetesConfig()
     store: StoreConfig = StoreConfig()
     planner: PlannerConfig = PlannerConfig()
@@ -154,3 +167,7 @@ class Config(Value):
     http: HttpConfig = HttpConfig()
     log: LogConfig = LogConfig()
     poll_seconds: float = Field(default=2, gt=0, le=30)
+
+    def mapping_of(self, topic: TopicConfig) -> AlertMapping:
+        """The topic's own mapping, else the one for all."""
+        return self.alerts.mapping if topic.mapping is None else topic.mapping

@@ -36,6 +36,19 @@ NAMESPACED_LABELS = {
 OBJECT_LABELS = frozenset({*NAMESPACED_LABELS, "pod", "node", "persistentvolume"})
 """Labels that name an object at all."""
 
+KIND_LABELS = {
+    **{kind.lower(): label for label, kind in NAMESPACED_LABELS.items()},
+    "pod": "pod",
+    "node": "node",
+    "persistentvolume": "persistentvolume",
+}
+"""Lower-case kind -> the label that names an object of it."""
+
+STATE_REASON = "grafana_state_reason"
+BLIND_NAMES = ("DatasourceNoData", "DatasourceError")
+BLIND_REASONS = ("NoData", "Error")
+"""Grafana's words for an alert about missing data: what labels it has are those of the rule, not of an object."""
+
 STATE_METRICS = "kube-state-metrics"
 NODE_EXPORTER = "node-exporter"
 KUBELET = ("kubelet", "cadvisor")
@@ -49,12 +62,19 @@ _PORT = re.compile(r":\d{1,5}$")
 def labelled_target(alert: Alert) -> LabelledTarget | None:
     """The claimed object, or None: no label names one, or they name several, or a name is no Kubernetes name."""
     labels = alert.labels
+    if _blind(alert):
+        return None
     pod = _pod(alert.name, labels)
     if pod is not None and alert.name in POD_ALERTS:
         return pod
     if _ambiguous(labels):
         return None
     return _owned_kind(labels) or _node_of_exporter(labels) or pod or _cluster_wide(labels) or _service(alert)
+
+
+def _blind(alert: Alert) -> bool:
+    """grafana #73088, #101936: the object's labels vanish, the rule's own stay."""
+    return alert.name in BLIND_NAMES or alert.annotations.get(STATE_REASON, "").startswith(BLIND_REASONS)
 
 
 def reported_by(labels: Mapping[str, str], exporter: str) -> bool:

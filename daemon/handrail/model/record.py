@@ -29,8 +29,16 @@ class Undecoded(Value):
     index: int = 0
 
 
+class Passed(Value):
+    """Parts that are no alerts and never meant to be one (a span that went well): no fault, so no dead letter."""
+
+    what: str
+    count: int = 1
+
+
 class Decoded(Value):
-    """What a record held. Both may be filled: one bad alert never costs its neighbours."""
+    """What a record held. All may be filled: one bad alert never costs its neighbours."""
 
     alerts: tuple[Alert, ...] = ()
     refused: tuple[Undecoded, ...] = ()
+    passed: tuple[Passed, ...] = ()
