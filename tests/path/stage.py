@@ -165,7 +165,11 @@ class Daemon:
             self.process = await asyncio.create_subprocess_exec(
                 self.program, "run", "--config", str(self.config), stdout=log, stderr=log, env=_quiet_env()
             )
-        await until(self._answers, 30, f"the daemon: {self.log()[-2000:]}")
+        ends = time.monotonic() + 60
+        while not await asyncio.to_thread(self._answers):
+            assert self.process.returncode is None, f"ended with {self.process.returncode}: {self.log()[-3000:]}"
+            assert time.monotonic() < ends, f"no daemon within a minute: {self.log()[-3000:]}"
+            await asyncio.sleep(0.1)
 
     def _answers(self) -> bool:
         try:
@@ -197,7 +201,10 @@ class Daemon:
             except TimeoutError:
                 await self.kill()
                 raise AssertionError("SIGTERM did not end it within 20 s: " + self.log()[-3000:]) from None
-        return self.process.returncode or 0
+        assert self.process.returncode is not None
+        if self.process.returncode != 0:
+            print(self.log()[-5000:])
+        return self.process.returncode
 
     async def close(self) -> None:
         if self.process is not None and self.process.returncode is None:

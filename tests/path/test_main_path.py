@@ -3,109 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Callable
+import copy
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.fakes.messages import FakeMessages
 from tests.fakes.slack import FakeSlack
-from tests.path.stage import BAD, CHANNEL, GOOD, ONCALL, Daemon, Shop, send_alert, until
-from tests.servers.collector import OtelCollector
-from tests.servers.control_plane import ControlPlane
-from tests.servers.kafka import KafkaServer
+from tests.path.model import sensible
+from tests.path.opening import Opening, asked_anew, cards, has_buttons, tells, thread_of
+from tests.path.stage import BAD, GOOD, ONCALL, Daemon, Shop, until
 
 pytestmark = pytest.mark.server
 
 CRASHING_SECONDS = 60
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[FakeSlack]:
-    async with FakeSlack() as fake:
-        fake.add_channel(CHANNEL, "incidents")
-        yield fake
-        assert not fake.warnings
-
-
-@pytest.fixture
-def shop(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Shop:
-    number = abs(hash(request.node.name)) % 100_000
-    return Shop(control_plane, f"shop-{number}")
-
-
-@pytest.fixture
-async def daemon(
-    control_plane: ControlPlane, kafka_server: KafkaServer, slack: FakeSlack, shop: Shop, tmp_path: Path
-) -> AsyncIterator[Daemon]:
-    (tmp_path / "bot").write_text(slack.bot_token)
-    (tmp_path / "app").write_text(slack.app_token)
-    settings = {
-        "kafka": {
-            "bootstrap": [kafka_server.bootstrap],
-            "group": shop.namespace,
-            "topics": [{"name": shop.namespace, "signal": "logs", "encoding": "otlp_proto"}],
-        },
-        "slack": {
-            "channel": CHANNEL,
-            "bot_token": {"file": str(tmp_path / "bot")},
-            "app_token": {"file": str(tmp_path / "app")},
-            "base_url": slack.base_url,
-        },
-    }
-    found = Daemon(control_plane, tmp_path / "d", settings, f"sa-{shop.namespace}")
-    yield found
-    await found.close()
-
-
-def policy(namespace: str) -> dict[str, Any]:
-    return {
-        "version": 1,
-        "rules": [{"namespaces": [namespace], "steps": {"rollout_undo": "ask", "rollout_restart": "ask"}}],
-        "approvers": {"slack_users": [ONCALL]},
-        "operators": {"slack_users": [ONCALL]},
-    }
-
-
-async def break_it(shop: Shop, seconds: float = CRASHING_SECONDS) -> None:
-    """A healthy Deployment, then a bad image, then pods that flap between Running and CrashLoopBackOff."""
-    await asyncio.to_thread(shop.open)
-    await until(shop.ready, 60, "three ready pods")
-    await asyncio.to_thread(shop.roll_out, BAD)
-    await until(shop.crashing, 60, "crash-looping pods")
-    await asyncio.sleep(seconds)
-
-
-def cards(slack: FakeSlack) -> list[Any]:
-    """Messages of the channel that are no replies; one that has replies names itself as its thread."""
-    return [message for message in slack.messages(CHANNEL) if message.thread_ts in (None, message.ts)]
-
-
-def has_buttons(message: Any) -> bool:
-    return '"approve"' in json.dumps(message.blocks)
-
-
-async def card_of(slack: FakeSlack) -> Any:
-    """The one message in the channel, once it has buttons."""
-
-    def asked() -> Any:
-        return next((message for message in cards(slack) if has_buttons(message)), None)
-
-    return await slack.wait_for(asked, 60)
+PATCHED = [("patch", "deployments", "checkout")]
+ASKED = ("Opened for the alert KubePodCrashLooping about Pod ", "Looked at ", "Planned by ", f"Asked <@{ONCALL}>")
+DONE = (
+    f"<@{ONCALL}> approved exactly what the card shows.",
+    "Doing now: put the pod template of Deployment ",
+    "Step 1 is done: ",
+    "Every step is done; watching whether it heals.",
+    "It healed ",
+)
 
 
 async def test_an_alert_becomes_an_approved_undo_that_heals(
-    daemon: Daemon, shop: Shop, slack: FakeSlack, otel_collector: Callable[..., OtelCollector]
+    opening: Opening, daemon: Daemon, shop: Shop, slack: FakeSlack
 ) -> None:
-    collector = await asyncio.to_thread(otel_collector, topics={"logs": shop.namespace})
-    daemon.install(policy(shop.namespace))
-    await daemon.start()
-    await break_it(shop)
-    await asyncio.to_thread(send_alert, collector.grpc, shop)
-
-    card = await card_of(slack)
+    card = await opening.until_asked(CRASHING_SECONDS)
     assert daemon.applied() == [], "nothing is written before somebody has approved"
     assert shop.image() == BAD
     assert await slack.click(card.ts, "approve", user=ONCALL)
@@ -116,7 +42,7 @@ async def test_an_alert_becomes_an_approved_undo_that_heals(
     assert not [pod for pod in shop.pods() if "crash" in pod["spec"]["containers"][0]["image"]]
 
     applied = daemon.applied()
-    assert [(w.verb, w.resource, w.name) for w in applied] == [("patch", "deployments", "checkout")]
+    assert [(w.verb, w.resource, w.name) for w in applied] == PATCHED
     assert "handrail" in applied[0].uri, "its field manager is named"
 
     kinds = [entry["kind"] for entry in shown["journal"]]
@@ -124,56 +50,57 @@ async def test_an_alert_becomes_an_approved_undo_that_heals(
     await daemon.cli("audit", "verify")
     report = await daemon.cli("incidents", "report", shown["incident"])
     assert ONCALL in report
-    assert [message.ts for message in cards(slack)] == [card.ts], "one message, updated in place"
-    assert not has_buttons(cards(slack)[0]), "no button is left on an answered card"
-    thread = " ".join(message.everything() for message in slack.thread(card.ts))
-    assert "approved" in thread.lower()
+    tells(await thread_of(slack, "It healed"), *ASKED, *DONE)
+    (final,) = cards(slack)
+    assert final.ts == card.ts, "one message, updated in place"
+    assert not has_buttons(final), "no button is left on an answered card"
+    assert "Resolved at " in final.everything()
+    assert f"<@{ONCALL}>" in final.everything(), "who approved stands on the card"
+    assert [has_buttons(version) for version in final.versions()].count(True) >= 1
     assert await daemon.stop() == 0
 
 
 async def test_a_spec_changed_before_the_click_voids_writes_nothing_and_asks_anew(
-    daemon: Daemon, shop: Shop, slack: FakeSlack, otel_collector: Callable[..., OtelCollector]
+    opening: Opening, daemon: Daemon, shop: Shop, slack: FakeSlack
 ) -> None:
-    collector = await asyncio.to_thread(otel_collector, topics={"logs": shop.namespace})
-    daemon.install(policy(shop.namespace))
-    await daemon.start()
-    await break_it(shop)
-    await asyncio.to_thread(send_alert, collector.grpc, shop)
-
-    card = await card_of(slack)
-    first = json.dumps(card.blocks)
+    card = await opening.until_asked(CRASHING_SECONDS)
+    first, asked_first = copy.deepcopy(card.blocks), len(card.edits)
     await asyncio.to_thread(shop.change_spec)
     assert await slack.click(card.ts, "approve", user=ONCALL)
 
-    def asked_anew() -> bool:
-        (now,) = cards(slack)
-        return has_buttons(now) and json.dumps(now.blocks) != first
-
-    await until(asked_anew, 60, "a new question")
+    await asked_anew(slack, first)
     shown = await daemon.until_state("asking", 30)
     assert "voided" in [told["kind"] for told in shown["story"]]
     assert daemon.applied() == []
     assert shop.image() == BAD
+
+    assert await slack.click(card.ts, "approve", user=ONCALL, version=asked_first)
+    await slack.wait_for(lambda: slack.ephemerals(ONCALL), 10)
+    assert (await daemon.incident())["card"]["state"] == "asking", "the old card's button is worth nothing"
+    assert daemon.applied() == []
+
+    assert await slack.click(card.ts, "approve", user=ONCALL)
+    await daemon.until_state("RESOLVED", 120)
+    assert [(w.verb, w.resource, w.name) for w in daemon.applied()] == PATCHED
+    assert shop.image() == GOOD
+    assert shop.deployment()["spec"]["progressDeadlineSeconds"] == 25, "what somebody else changed stays changed"
+    approved, void = DONE[0], "Void, nothing was written; looking and asking anew: "
+    tells(await thread_of(slack, "It healed"), *ASKED, approved, void, *ASKED[1:], *DONE)
+    assert [message.ts for message in cards(slack)] == [card.ts]
     assert await daemon.stop() == 0
 
 
 async def test_with_a_model_and_a_kill_right_after_approval_there_is_one_undo_and_one_request(
-    daemon: Daemon, shop: Shop, slack: FakeSlack, otel_collector: Callable[..., OtelCollector], tmp_path: Path
+    opening: Opening, daemon: Daemon, shop: Shop, slack: FakeSlack, tmp_path: Path
 ) -> None:
     async with FakeMessages() as model:
         (tmp_path / "key").write_text(model.api_key)
-        model.answer_with(_plan)
+        model.answer_with(sensible)
         daemon.settings["planner"] = {
             "mode": "model",
             "model": {"key": {"file": str(tmp_path / "key")}, "base_url": model.url},
         }
-        collector = await asyncio.to_thread(otel_collector, topics={"logs": shop.namespace})
-        daemon.install(policy(shop.namespace))
-        await daemon.start()
-        await break_it(shop)
-        await asyncio.to_thread(send_alert, collector.grpc, shop)
-
-        card = await card_of(slack)
+        card = await opening.until_asked(CRASHING_SECONDS)
         assert await slack.click(card.ts, "approve", user=ONCALL)
         await daemon.until_journalled("approved", 10)
         await daemon.kill()
@@ -181,24 +108,7 @@ async def test_with_a_model_and_a_kill_right_after_approval_there_is_one_undo_an
 
         await daemon.until_state("RESOLVED", 120)
         assert shop.image() == GOOD
-        assert [(w.verb, w.resource, w.name) for w in daemon.applied()] == [("patch", "deployments", "checkout")]
+        assert [(w.verb, w.resource, w.name) for w in daemon.applied()] == PATCHED
         assert len(model.requests) == 1
+        assert [message.ts for message in cards(slack)] == [card.ts]
         assert await daemon.stop() == 0
-
-
-def _plan(request: Any) -> dict[str, Any]:
-    """What a sensible model answers: the undo that the menu offers, for the cause that the facts show."""
-    documents = [turn["text"].partition("\n") for turn in request.body["messages"][0]["content"]]
-    told = {name: json.loads(text) for name, _, text in documents}
-    undo = next(option for option in told["MENU"]["options"] if "undo" in option["does"])
-    proofs = [piece["id"] for piece in told["EVIDENCE"] if piece["trust"] == "api"]
-    return {
-        "diagnosis": [
-            {"statement": "The newest revision crashes at start.", "confidence": "high", "evidence": proofs[:2]}
-        ],
-        "can_plan": True,
-        "why_not": "",
-        "choices": [{"option": undo["id"], "numbers": []}],
-        "expected_effect": "All three pods are ready again.",
-        "would_disprove": "Pods of the old revision crash as well.",
-    }
