@@ -14,6 +14,7 @@ VERBS = {
     "run": "handrail.cli.run:run",
     "check": "handrail.cli.check:check",
     "config": "handrail.cli.config:config",
+    "decode": "handrail.cli.decode:decode",
     "demo": "handrail.cli.demo:demo",
     "incidents": "handrail.cli.incidents:incidents",
     "approve": "handrail.cli.decide:approve",

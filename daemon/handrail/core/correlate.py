@@ -8,15 +8,17 @@ owner, so merging is for gathering. An episode is one firing of one identity: on
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from datetime import datetime
 
 from handrail.model.alert import Alert
 from handrail.model.arrival import Arrival
+from handrail.model.detector import Detector, Watches, Window
 from handrail.model.finding import Finding
 from handrail.model.labels import STATE_METRICS, labelled_target, reported_by
 from handrail.model.target import LabelledTarget
 
-__all__ = ["arrival", "episode", "identity", "labelled_target"]
+__all__ = ["arrival", "episode", "findings_of", "identity", "labelled_target"]
 
 PIPELINE = frozenset(
     {
@@ -57,6 +59,13 @@ def episode(alert: Alert) -> str:
     was seen)."""
     target = labelled_target(alert)
     return _episode(alert, target)
+
+
+def findings_of(alert: Alert, detectors: Iterable[Detector], now: datetime) -> tuple[Finding, ...]:
+    """What the detectors that alerts wake say of this one alone; the store's windows are not there yet."""
+    window = Window(alerts=(alert,))
+    woken = (detector for detector in detectors if Watches.ALERTS in detector.watches)
+    return tuple(finding for detector in woken for finding in detector.detect(window, now, detector.Params()))
 
 
 def arrival(alert: Alert, cluster: str, findings: tuple[Finding, ...]) -> Arrival:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from handrail.core.correlate import arrival
+from handrail.core.correlate import arrival, findings_of
 from handrail.decode import decode
 from handrail.effects.tools import Tools
-from handrail.model.alert import Alert, Source
-from handrail.model.arrival import Arrival, Batch
+from handrail.model.alert import Source
+from handrail.model.arrival import Batch
 from handrail.model.config import TopicConfig
-from handrail.model.detector import Detector, Watches, Window
 from handrail.model.record import Decoded, Record, Undecoded
 
 
@@ -25,7 +24,9 @@ async def take_in(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[Rec
     for record in records:
         topic = topics.get(record.topic, TopicConfig(name=record.topic))
         decoded = _decoded(tools, record, topic)
-        arrivals = tuple(_arrival(tools, alert, now) for alert in decoded.alerts)
+        cluster = tools.config.cluster.name
+        found = ((alert, findings_of(alert, tools.detectors, now)) for alert in decoded.alerts)
+        arrivals = tuple(arrival(alert, cluster, findings) for alert, findings in found)
         batches.append(Batch(source=_source(record), at=now, arrivals=arrivals))
         if decoded.refused:
             dead.append((record, _together(decoded.refused)))
@@ -52,13 +53,6 @@ def _together(refused: tuple[Undecoded, ...]) -> Undecoded:
     return first.model_copy(
         update={"detail": f"{len(refused)} parts are no alerts ({reasons}); the first: {first.detail}"}
     )
-
-
-def _arrival(tools: Tools, alert: Alert, now: datetime) -> Arrival:
-    woken: list[Detector] = [d for d in tools.detectors if Watches.ALERTS in d.watches]
-    window = Window(alerts=(alert,))
-    findings = tuple(finding for d in woken for finding in d.detect(window, now, d.Params()))
-    return arrival(alert, tools.config.cluster.name, findings)
 
 
 def _source(record: Record) -> Source:
