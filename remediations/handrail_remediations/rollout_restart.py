@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from handrail.model import rollout
-from handrail.model.guards import being_deleted, held_by_a_person, managed, rolling_out
+from handrail.model.guards import being_deleted, below_majority, held_by_a_person, managed, rolling_out
 from handrail.model.params import CompileTime
 from handrail.model.reason import Reason, Refusal
 from handrail.model.step import (
@@ -54,7 +54,7 @@ class RolloutRestart:
     def why_not(self, seen: Seen) -> Refusal | None:
         """All that stands against it: the time makes no difference."""
         w = seen.workload
-        return being_deleted(w) or managed(w) or held_by_a_person(w) or rolling_out(w) or _quorum(w)
+        return being_deleted(w) or managed(w) or held_by_a_person(w) or rolling_out(w) or below_majority(w, 1)
 
     def propose(self, seen: Seen) -> tuple[Candidate, ...]:
         if self.why_not(seen):
@@ -106,16 +106,6 @@ class RolloutRestart:
         return CannotUndo(
             detail="a restart can't be taken back: the old pods are gone, and removing its mark restarts again"
         )
-
-
-def _quorum(w: Workload) -> Refusal | None:
-    """A StatefulSet may hold a quorum: with one pod away, a majority of its members must still be ready."""
-    now = rollout.counts(w)
-    majority = now.desired // 2 + 1
-    if w.ref.kind == "StatefulSet" and now.desired > 1 and now.ready - 1 < majority:
-        detail = f"with one more pod away {w.ref} would fall below its majority, {majority} of {now.desired} ready"
-        return Refusal(reason=Reason.OUT_OF_BOUNDS, detail=detail)
-    return None
 
 
 def _no_change(w: Workload, text: str) -> Refusal | None:

@@ -73,7 +73,7 @@ def test_steps_for_other_kinds_are_left_out_without_a_word() -> None:
     seen = Seen(workload=steady("DaemonSet"))
     menu = build_menu(Considered(daemons, dict.fromkeys(STEPS, seen), NOW), STEPS, policy(), "handrail")
     assert [option.step for option in menu.options] == ["rollout_restart"]
-    assert menu.not_offered == ()
+    assert set(reasons(menu)) == {"rollout_undo"}
 
 
 def test_a_target_that_is_gone_or_another_of_its_name_is_offered_nothing() -> None:

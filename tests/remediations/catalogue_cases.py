@@ -11,7 +11,7 @@ from handrail.model.step import Seen, SeenPods, Sight, Step, Thing
 from handrail.model.value import Raw
 from handrail.model.workload import Workload
 from handrail_remediations import catalogue
-from tests.remediations.workloads import bad_rollout, budget, deadlocked, node, steady
+from tests.remediations.workloads import bad_revision, bad_rollout, budget, deadlocked, node, steady
 
 CATALOGUE = catalogue()
 
@@ -52,6 +52,8 @@ def hung(w: Workload) -> str:
 
 CASES: tuple[Case, ...] = (
     Case("rollout_undo", bad_rollout(), {"to_revision": 1}, back=True),
+    Case("rollout_undo", bad_revision("StatefulSet"), {"to_revision": 1}, back=True),
+    Case("rollout_undo", bad_revision("DaemonSet"), {"to_revision": 1}, back=True),
     *(Case("rollout_restart", steady(kind), {}, back=False) for kind in ("Deployment", "StatefulSet", "DaemonSet")),
     Case("scale_workload", steady(), {"replicas": 5}, back=True),
     Case("scale_workload", steady("StatefulSet"), {"replicas": 4}, back=True),

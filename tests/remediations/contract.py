@@ -6,6 +6,7 @@ talks to an API server has the same shape, so that one suite judges both.
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from datetime import timedelta
 from typing import Any, Protocol, TypeVar
@@ -17,7 +18,7 @@ from handrail.core.fingerprint import diff, normalise
 from handrail.model.autoscaler import Autoscaler
 from handrail.model.node import Node
 from handrail.model.params import fill
-from handrail.model.step import Done, Sight, Step, Thing, Undone
+from handrail.model.step import Done, Sight, Step, Thing, Undone, Wait
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw
 from handrail.model.workload import Workload
@@ -137,7 +138,13 @@ def staying(thing: Thing) -> tuple[Raw, ...]:
 
 async def _carry_out(step: Step, world: World, ref: ObjectRef, p: BaseModel, before: Raw) -> list[Write]:
     did: list[Write] = []
-    while isinstance(move := step.next(await seen_by(step, world, ref), p, before, NOW), Write):
+    for _ in range(600):
+        move = step.next(await seen_by(step, world, ref), p, before, NOW)
+        if isinstance(move, Wait):
+            await asyncio.sleep(0.1)
+            continue
+        if not isinstance(move, Write):
+            break
         did.append(move)
         await world.write(move)
         assert len(did) < 10, "a step ends"

@@ -159,7 +159,7 @@ def test_no_restart_during_a_rollout(world: Workload) -> None:
 
 @pytest.mark.parametrize(
     ("members", "ready", "reason"),
-    [(3, 3, ""), (3, 2, "OUT_OF_BOUNDS"), (5, 4, ""), (5, 3, "OUT_OF_BOUNDS"), (2, 2, "OUT_OF_BOUNDS"), (1, 0, "")],
+    [(3, 3, ""), (3, 2, "QUORUM_AT_RISK"), (5, 4, ""), (5, 3, "QUORUM_AT_RISK"), (2, 2, "QUORUM_AT_RISK"), (1, 0, "")],
 )
 def test_a_stateful_set_keeps_its_majority(members: int, ready: int, reason: str) -> None:
     assert why_not(steady("StatefulSet", members, ready)) == reason

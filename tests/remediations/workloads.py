@@ -173,6 +173,39 @@ def node(name: str, *, ready: bool = True, since: datetime = LONG_AGO, **spec: A
     }
 
 
+def revision(number: int, of: Raw, kind: str, *, at: datetime = LONG_AGO) -> Raw:
+    """A ControllerRevision as the controllers write it: a patch of the template, its hash as a label."""
+    labels = {"controller-revision-hash": f"h{number}"} if kind == "DaemonSet" else {"app": "checkout"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {
+            "namespace": "shop",
+            "name": f"checkout-h{number}",
+            "uid": f"cr-{number}",
+            "labels": labels,
+            "creationTimestamp": text(at + timedelta(minutes=number)),
+            "ownerReferences": owned(kind, "checkout", "dep-1"),
+        },
+        "revision": number,
+        "data": {"spec": {"template": {**copy.deepcopy(of), "$patch": "replace"}}},
+    }
+
+
+def bad_revision(kind: str) -> Workload:
+    """Three pods of a StatefulSet or DaemonSet; the third is on revision 2 and can't pull its image."""
+    old, new = template(), template("shop/checkout:1.1-missing")
+    w = steady(kind, ready=2)
+    live = copy.deepcopy(w.object)
+    live["spec"]["template"] = new
+    label = "h" if kind == "DaemonSet" else "checkout-h"
+    found = [pod(n, live, ready=n < 3, waiting="" if n < 3 else "ImagePullBackOff") for n in (1, 2, 3)]
+    for one, number in zip(found, (1, 1, 2), strict=True):
+        one["metadata"]["labels"] = {"app": "checkout", "controller-revision-hash": f"{label}{number}"}
+    kept = (revision(1, old, kind), revision(2, new, kind))
+    return changed(w, object=live, revisions=kept, pods=tuple(found))
+
+
 def changed(workload: Workload, **update: Any) -> Workload:
     return workload.model_copy(update=update)
 

@@ -5,14 +5,17 @@ Pure. Decides nothing about whether a pod may go; that is in `pods`.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from handrail.model import rollout
+from handrail.model.guards import not_observed
 from handrail.model.pods import pod_of
-from handrail.model.step import CannotUndo, Done, Undone, Verification
+from handrail.model.step import CannotUndo, Done, Undone, Verification, Wait
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw
-from handrail.model.workload import Workload, controller_name
+from handrail.model.workload import Workload, controller_name, pod_is_ready
+
+LOOK_AGAIN = timedelta(seconds=10)
 
 
 def remembered(w: Workload, uid: str) -> Raw:
@@ -37,6 +40,18 @@ def taken_back(w: Workload, uid: str) -> Undone | CannotUndo:
     if _stays(w, uid):
         return Undone(detail="it was not taken away")
     return CannotUndo(detail="a pod that is gone can't be brought back; its controller makes another in its place")
+
+
+def one_by_one(w: Workload, uids: list[str], now: datetime) -> Raw | Wait | None:
+    """The next of these pods to let go; None when each is away or has become ready. Never two at once."""
+    left = [pod for uid in uids if (pod := pod_of(w, uid)) and not pod_is_ready(pod)]
+    if not left:
+        return None
+    going = any("deletionTimestamp" in pod["metadata"] for pod in left)
+    others = [pod for pod in rollout.live(w.pods) if pod["metadata"]["uid"] not in uids]
+    if going or not_observed(w) or not all(map(pod_is_ready, others)):
+        return Wait(until=now + LOOK_AGAIN, why="one pod after the other: the one before is not ready yet")
+    return left[0]
 
 
 def said(w: Workload, pod: Raw) -> str:

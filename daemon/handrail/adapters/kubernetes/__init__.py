@@ -6,4 +6,13 @@ from handrail.adapters.kubernetes.hands import KubernetesHands, carries_key, is_
 from handrail.adapters.kubernetes.resolve import resolve
 from handrail.adapters.kubernetes.rights import KubernetesRights, Right
 
-__all__ = ["Cluster", "KubernetesEyes", "KubernetesHands", "KubernetesRights", "Right", "carries_key", "is_gone", "resolve"]
+__all__ = [
+    "Cluster",
+    "KubernetesEyes",
+    "KubernetesHands",
+    "KubernetesRights",
+    "Right",
+    "carries_key",
+    "is_gone",
+    "resolve",
+]
