@@ -34,7 +34,7 @@ from handrail.effects.desk import PeoplesDesk
 from handrail.effects.tools import Tools
 from handrail.model.approval import Person
 from handrail.model.config import Config, PlannerMode
-from handrail.reconciler import Reconciler, on_records
+from handrail.reconciler import Reconciler, contained, on_records
 
 log = structlog.get_logger("main")
 
@@ -107,7 +107,8 @@ async def daemon(config: Config) -> AsyncIterator[Daemon]:
         address = await http.start()
         stack.push_async_callback(http.stop)
         slack, clicks = _slack(config, desk)
-        yield Daemon(tools, intake, Reconciler(tools), Teller(store, slack, _webhook(config), utc_now), clicks, address)
+        teller = Teller(store, slack, _webhook(config), utc_now, contained)
+        yield Daemon(tools, intake, Reconciler(tools), teller, clicks, address)
 
 
 def _tools(config: Config, store: Store, cluster: Cluster, policy: PolicyFile) -> Tools:

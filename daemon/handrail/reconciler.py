@@ -8,7 +8,7 @@ incident goes to a person (a record to the dead letters), and its neighbours go 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import datetime, timedelta
 
 import structlog
@@ -18,7 +18,7 @@ from handrail.core.saga import Do, Effect, Idle, next_move, too_late
 from handrail.effects import act, gather, plan, rehearse, send, take_in, verify
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
-from handrail.model.errors import Damaged, HandrailError, HeadMoved, Transient, Undecodable, UnknownEvent
+from handrail.model.errors import Bug, Damaged, HandrailError, HeadMoved, Transient, Undecodable, UnknownEvent
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason
 from handrail.model.record import Record, Undecoded
@@ -41,6 +41,18 @@ async def on_records(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[
     except Exception as broken:
         log.exception("broken by a record")
         raise Undecodable(Reason.BROKEN, f"{type(broken).__name__}: {str(broken)[:300]}") from broken
+
+
+async def contained(work: Awaitable[None]) -> None:
+    """For what runs beside the reconciler and is about one incident: whatever breaks in it is a Bug, so that its caller
+    can go on with the others."""
+    try:
+        await work
+    except HandrailError:
+        raise
+    except Exception as broken:
+        log.exception("broken")
+        raise Bug(f"{type(broken).__name__}: {str(broken)[:300]}") from broken
 
 
 async def advance(tools: Tools, incident_id: str) -> float | None:

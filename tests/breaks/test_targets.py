@@ -140,6 +140,9 @@ class Wall:
     async def say(self, where: Any, line: str) -> None:
         self.lines.append(line)
 
+    async def notice(self, text: str, where: Any) -> None:
+        self.lines.append(text)
+
 
 @pytest.mark.parametrize("text", NASTY, ids=["long", "command", "half"])
 async def test_hostile_text_in_labels_and_objects_is_told_and_breaks_nothing(

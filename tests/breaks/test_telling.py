@@ -43,6 +43,10 @@ class Channel:
         self._here()
         self.lines.append(line)
 
+    async def notice(self, text: str, where: Posted | None) -> None:
+        self._here()
+        self.lines.append(text)
+
     async def send(self, payload: Any) -> None:
         self._here()
         self.payloads.append(dict(payload))

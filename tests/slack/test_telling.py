@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from handrail.adapters.slack import SlackDesk
-from handrail.adapters.store import Store, Telling
+from handrail.adapters.store import IncidentRow, Store, Telling
 from handrail.adapters.telling import Teller
 from handrail.adapters.webhook import Webhook
 from handrail.core.story import line
@@ -33,6 +33,7 @@ class Journals:
         self.events: dict[str, tuple[ev.Event, ...]] = {}
         self.cursors: dict[str, Telling] = {}
         self.unreadable: set[str] = set()
+        self.damaged: dict[str, str] = {}
         self.away = 0
 
     def grow(self, events: Sequence[ev.Event], id_: str = j.ID) -> None:
@@ -44,6 +45,23 @@ class Journals:
             raise Transient("the store is away", retry_after=0.01)
         told = {id_: (await self.telling(id_)).told_seq for id_ in self.events}
         return tuple(id_ for id_, events in self.events.items() if len(events) > told[id_])
+
+    def unfit(self) -> dict[str, str]:
+        return self.damaged
+
+    async def row(self, id_: str) -> IncidentRow | None:
+        shown = j.incident(self.events[id_])
+        return IncidentRow(
+            id=id_,
+            cluster=shown.cluster,
+            state=str(shown.state),
+            title=shown.alert.name,
+            target=str(shown.target or ""),
+            opened_at=shown.opened_at,
+            moved_at=shown.moved_at,
+            ended_at=None,
+            head=len(self.events[id_]),
+        )
 
     async def incident(self, id_: str) -> Incident | None:
         return j.incident(self.events[id_]).model_copy(update={"id": id_})
@@ -302,7 +320,9 @@ async def test_an_incident_of_a_newer_build_does_not_silence_the_others(
     store.unreadable.add("inc-newer")
     await teller.tell_all()
     assert await store.untold() == ("inc-newer",)
-    assert len([message for message in slack.messages(CHANNEL) if not message.is_reply]) == 1
+    plain, card = [message for message in slack.messages(CHANNEL) if not message.is_reply]
+    assert (plain.blocks, "UnknownEvent: of a newer build" in plain.text) == ([], True)
+    assert j.ID in card.everything()
 
 
 async def test_a_store_that_is_away_is_waited_for(store: Journals, teller: Teller, slack: FakeSlack) -> None:

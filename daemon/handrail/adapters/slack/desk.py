@@ -107,6 +107,17 @@ class SlackDesk:
                 unfurl_media=False,
             )
 
+    async def notice(self, text: str, where: Posted | None) -> None:
+        """Our own sentence as plain text, in the thread of a card where there is one. Commands in it stay commands."""
+        with slack_errors("chat.postMessage"):
+            await self.client().chat_postMessage(
+                channel=where.channel if where else self._config.channel,
+                thread_ts=where.ts if where else None,
+                text=commands(text, LINE),
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+
     async def whisper(self, channel: str, user: str, text: str) -> None:
         """Only that person sees it."""
         with slack_errors("chat.postEphemeral"):

@@ -32,6 +32,12 @@ async def rows(tx: Tx, limit: int, state: str | None) -> tuple[IncidentRow, ...]
     return tuple(IncidentRow.model_validate(dict(row._mapping)) for row in await tx.conn.execute(newest))
 
 
+async def row(tx: Tx, id_: str) -> IncidentRow | None:
+    shown = select(*(incidents.c[name] for name in IncidentRow.model_fields)).where(incidents.c.id == id_)
+    found = (await tx.conn.execute(shown)).one_or_none()
+    return None if found is None else IncidentRow.model_validate(dict(found._mapping))
+
+
 async def find(tx: Tx, prefix: str) -> tuple[str, ...]:
     """The id itself where it is whole; else those that begin with it, at most ten. Nothing begins with nothing."""
     if not prefix or clean(prefix) != prefix:

@@ -159,6 +159,10 @@ class Store:
         """Newest first; `state` is a word of the lifecycle."""
         return await self._database.read(lambda tx: lists.rows(tx, limit, state))
 
+    async def row(self, id_: str) -> IncidentRow | None:
+        """From the projection alone: it can be read whatever the journal holds."""
+        return await self._database.read(lambda tx: lists.row(tx, id_))
+
     async def find(self, prefix: str) -> tuple[str, ...]:
         """Ids that begin with `prefix`, at most ten: one where it is unambiguous."""
         return await self._database.read(lambda tx: lists.find(tx, prefix))
