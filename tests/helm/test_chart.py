@@ -104,7 +104,9 @@ def test_the_configuration_in_the_chart_is_one_that_the_daemon_loads(helm: Helm,
     maps = [o for o in rendered(helm, values) if o["kind"] == "ConfigMap" and "handrail.yaml" in o["data"]]
     path = tmp_path / "handrail.yaml"
     path.write_text(maps[0]["data"]["handrail.yaml"])
-    assert load_config(path).kubernetes.own_namespace == "handrail"
+    config = load_config(path)
+    assert config.kubernetes.own_namespace == "handrail"
+    assert config.kafka.group_instance_env == "HOSTNAME"
 
 
 def test_a_missing_cluster_name_and_an_unknown_key_are_refused_by_the_schema(helm: Helm, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -109,9 +110,15 @@ async def until(condition: Callable[[], Any], what: str = "it", patience: float 
         await asyncio.sleep(0.05)
 
 
+def open_connections() -> list[Any]:
+    """Those that this event loop still reads from or writes to; TLS says goodbye before a connection is closed."""
+    loop, found = asyncio.get_running_loop(), [one for one in gc.get_objects() if isinstance(one, asyncio.Transport)]
+    return [one for one in found if getattr(one, "_loop", None) is loop and getattr(one, "_sock", None) is not None]
+
+
 @asynccontextmanager
 async def running(*intakes: KafkaIntake) -> AsyncIterator[list[asyncio.Task[None]]]:
-    """Runs them; afterwards nothing of theirs may be left: no task, no complaint of the event loop."""
+    """Runs them; afterwards nothing of theirs may be left: no task, no connection, no complaint of the loop."""
     complaints: list[dict[str, Any]] = []
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: complaints.append(context))
@@ -126,6 +133,7 @@ async def running(*intakes: KafkaIntake) -> AsyncIterator[list[asyncio.Task[None
         loop.set_exception_handler(None)
         left = [task for task in asyncio.all_tasks() - before if not task.done()]
         assert not left, f"tasks are left: {left}"
+        await until(lambda: not open_connections(), "every connection is closed", patience=5.0)
         assert not complaints, f"the event loop complains: {complaints}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -20,15 +21,17 @@ from tests.servers.kafka import KafkaServer
 
 pytestmark = pytest.mark.server
 
+Mechanism = Literal["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"]
+
 
 def security(
-    server: KafkaServer, protocol: str, folder: Path, password: str = "", ca: Path | None = None
+    server: KafkaServer, protocol: str, folder: Path, mechanism: Mechanism = "SCRAM-SHA-512", **more: Any
 ) -> KafkaSecurity:
     """As the operator would write it: secrets in files."""
     (folder / "user").write_text(server.user)
-    (folder / "password").write_text((password or server.password) + "\n")
+    (folder / "password").write_text(more.get("password", server.password) + "\n")
     sasl = SaslConfig(
-        mechanism="SCRAM-SHA-512",
+        mechanism=mechanism,
         username=SecretRef(file=str(folder / "user")),
         password=SecretRef(file=str(folder / "password")),
     )
@@ -36,7 +39,7 @@ def security(
     return KafkaSecurity.model_validate(
         {
             "protocol": protocol,
-            "ca_file": str(ca or server.ca_file) if tls else "",
+            "ca_file": str(more.get("ca", server.ca_file)) if tls else "",
             "sasl": sasl if protocol.startswith("SASL") else None,
         }
     )
@@ -53,6 +56,32 @@ async def test_a_record_comes_through_every_kind_of_listener(
     assert await unreachable(options(settings)) == ""
     async with running(intake(settings, taker)):
         await until(lambda: taker.values == [b"one"])
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"])
+async def test_a_record_comes_with_every_mechanism_over_tls_and_a_wrong_password_is_refused(
+    kafka_secure_server: KafkaServer, tmp_path: Path, mechanism: Mechanism
+) -> None:
+    server, topic, taker = kafka_secure_server, fresh("alerts"), Taker()
+    await make_intake_topics(server.bootstrap, topic)
+    await send(server.bootstrap, topic, [b"one"])
+    address = server.listeners["SASL_SSL"]
+    wrong = config(address, topic, security=security(server, "SASL_SSL", tmp_path, mechanism, password="hunter2"))
+    said = await unreachable(options(wrong))
+    assert "refuses this user name or password: see kafka.security.sasl" in said
+    assert "hunter2" not in said
+    right = config(address, topic, security=security(server, "SASL_SSL", tmp_path, mechanism))
+    async with running(intake(right, taker)):
+        await until(lambda: taker.values == [b"one"])
+
+
+async def test_a_mechanism_that_the_broker_does_not_offer_is_said(
+    kafka_secure_server: KafkaServer, tmp_path: Path
+) -> None:
+    server = kafka_secure_server
+    plain = security(server, "SASL_PLAINTEXT", tmp_path, "PLAIN")
+    said = await _says(config(server.listeners["SASL_PLAINTEXT"], fresh("alerts"), security=plain))
+    assert "does not offer this mechanism: see kafka.security.sasl.mechanism" in said
 
 
 async def test_a_client_certificate_is_sent(kafka_secure_server: KafkaServer) -> None:

@@ -20,6 +20,8 @@ from tests.servers.process import Process, StartError, drop_work_dir, free_port,
 
 UP = "Kafka Server started"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+SCRAMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 SECURE = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 SETTINGS = """\
@@ -60,7 +62,7 @@ class KafkaServer:
     """A broker. `listeners` maps each protocol to its bootstrap address; `bootstrap` is the plain one.
 
     With `secure=True` there are also SSL (client certificates are accepted, not demanded), SASL_PLAINTEXT and
-    SASL_SSL with SCRAM-SHA-512 for `user` and `password`; clients trust `ca_file`.
+    SASL_SSL with both kinds of SCRAM for `user` and `password`, and PLAIN on SASL_SSL only; clients trust `ca_file`.
     """
 
     def __init__(self, *, secure: bool = False, settings: Mapping[str, str] | None = None) -> None:
@@ -113,7 +115,8 @@ class KafkaServer:
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         command = ["format", "--cluster-id", cluster.replace("-", "_"), "--config", str(self._config)]
         if self._secure:
-            command += ["--add-scram", f"SCRAM-SHA-512=[name={self.user},password={self.password}]"]
+            for kind in SCRAMS:
+                command += ["--add-scram", f"{kind}=[name={self.user},password={self.password}]"]
         done = subprocess.run(
             self._java("kafka.tools.StorageTool", *command), capture_output=True, text=True, check=False
         )
@@ -146,9 +149,14 @@ class KafkaServer:
             "ssl.truststore.type": "PEM",
             "ssl.truststore.location": str(authority.ca_file),
             "listener.name.ssl.ssl.client.auth": "requested",
-            "sasl.enabled.mechanisms": "SCRAM-SHA-512",
-            "listener.name.sasl_plaintext.scram-sha-512.sasl.jaas.config": SCRAM,
-            "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": SCRAM,
+            "sasl.enabled.mechanisms": ",".join(SCRAMS),
+            "listener.name.sasl_ssl.sasl.enabled.mechanisms": ",".join([*SCRAMS, "PLAIN"]),
+            "listener.name.sasl_ssl.plain.sasl.jaas.config": f'{PLAIN} user_{self.user}="{self.password}";',
+            **{
+                f"listener.name.{listener}.{kind.lower()}.sasl.jaas.config": SCRAM
+                for listener in ("sasl_plaintext", "sasl_ssl")
+                for kind in SCRAMS
+            },
         }
 
 

@@ -68,16 +68,28 @@ class KafkaSecurity(Value):
         return self
 
 
+MEMBER_NAME = r"^[A-Za-z0-9._-]{0,249}$"
+"""What the brokers take as `group.instance.id`."""
+
+
 class KafkaConfig(Value):
-    """`group_instance_id` makes membership stable across restarts; the pod's name is a good one."""
+    """`group_instance_id` makes membership stable across restarts; each replica needs its own. `group_instance_env`
+    names the environment variable that holds it instead: HOSTNAME is the pod's name."""
 
     bootstrap: tuple[str, ...] = Field(min_length=1)
     topics: tuple[TopicConfig, ...] = Field(min_length=1)
     group: str = "handrail"
-    group_instance_id: str = ""
+    group_instance_id: str = Field(default="", pattern=MEMBER_NAME)
+    group_instance_env: str = ""
     dead_letter_topic: str = "handrail.dead-letters"
     offset_reset: Literal["earliest", "latest"] = "earliest"
     security: KafkaSecurity = KafkaSecurity()
+
+    @model_validator(mode="after")
+    def _one_name(self) -> KafkaConfig:
+        if self.group_instance_id and self.group_instance_env:
+            raise ValueError("name at most one of `group_instance_id` and `group_instance_env`")
+        return self
 
 
 class KubernetesConfig(Value):

@@ -27,7 +27,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{/* The configuration that the pod reads: the operator's, with what only the chart can know. */}}
 {{- define "handrail.config" -}}
 {{- $kubernetes := merge (dict "mode" "in-cluster" "own_namespace" .Release.Namespace "hands_enabled" .Values.hands.enabled) (default dict .Values.config.kubernetes) -}}
-{{- $fixed := dict "kubernetes" $kubernetes "policy" "/etc/handrail/policy/policy.yaml" "store" (dict "url" "sqlite:////var/lib/handrail/handrail.db") -}}
+{{- $kafka := deepCopy (default dict .Values.config.kafka) -}}
+{{- if not (or $kafka.group_instance_id $kafka.group_instance_env) -}}
+  {{- $_ := set $kafka "group_instance_env" "HOSTNAME" -}}
+{{- end -}}
+{{- $fixed := dict "kafka" $kafka "kubernetes" $kubernetes "policy" "/etc/handrail/policy/policy.yaml" "store" (dict "url" "sqlite:////var/lib/handrail/handrail.db") -}}
 {{- $http := dict "http" (dict "listen" "0.0.0.0:8080" "socket" "/run/handrail/handrail.sock") -}}
 {{- mergeOverwrite (deepCopy .Values.config) $fixed $http | toYaml -}}
 {{- end -}}

@@ -16,23 +16,29 @@ REST_SECONDS = 1.0
 
 async def close(*clients: Any) -> None:
     """Never raises but CancelledError of the caller, and even then closes what can be closed at once."""
+    before = set(_tasks_and_connections(clients))
     stops: set[asyncio.Task[Any]] = {asyncio.create_task(client.stop()) for client in clients}
     try:
         await asyncio.wait(stops, timeout=POLITE_SECONDS)
     finally:
-        await _end(stops | set(_tasks_and_connections(clients)))
+        await _end(stops | before | set(_tasks_and_connections(clients)))
 
 
 async def _end(left: set[Any]) -> None:
-    """Connections first: a task that waits for an answer then ends by itself."""
-    for one in left:
-        if isinstance(one, AIOKafkaConnection):
-            one.close()
+    """Connections first: a task that waits for an answer then ends by itself.
+
+    TLS says goodbye on a closed connection, for up to 30 s with a broker that hangs; that is cut short.
+    """
+    connections = [one for one in left if isinstance(one, AIOKafkaConnection) and one._writer is not None]
+    transports = [one._writer.transport for one in connections]
+    gone = [one.close() for one in connections]
     tasks = {one for one in left if isinstance(one, asyncio.Task)}
     for task in tasks:
         task.cancel()
-    if tasks:
-        await asyncio.wait(tasks, timeout=REST_SECONDS)
+    if tasks or gone:
+        await asyncio.wait({*tasks, *gone}, timeout=REST_SECONDS)
+    for transport in transports:
+        transport.abort()
     for task in tasks:
         if task.done() and not task.cancelled():
             task.exception()  # looked at, else asyncio complains that nobody did
@@ -47,9 +53,20 @@ def _tasks_and_connections(roots: tuple[Any, ...]) -> Iterator[Any]:
         seen.add(id(one))
         if isinstance(one, asyncio.Task | AIOKafkaConnection):
             yield one
-        if type(one).__module__.startswith("aiokafka."):
+        if _is_aiokafkas(one):
             queue += getattr(one, "__dict__", {}).values()
         elif isinstance(one, dict):
             queue += one.values()
         elif isinstance(one, set | list):
             queue += one
+    yield from (task for task in asyncio.all_tasks() if _is_aiokafkas(owner := _whose(task)) and id(owner) in seen)
+
+
+def _is_aiokafkas(one: Any) -> bool:
+    return type(one).__module__.startswith("aiokafka.")
+
+
+def _whose(task: asyncio.Task[Any]) -> Any:
+    """The object whose method a task runs: a commit that was shielded from our cancelling hangs on nothing else."""
+    frame = getattr(task.get_coro(), "cr_frame", None)
+    return frame.f_locals.get("self") if frame else None

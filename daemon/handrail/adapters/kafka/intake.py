@@ -16,10 +16,11 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from handrail.adapters.kafka.closing import close
+from handrail.adapters.kafka.membership import Membership
 from handrail.adapters.kafka.reach import unreachable
 from handrail.adapters.kafka.session import BATCH, Session, TakeRecords
 from handrail.adapters.kafka.signs import Pulse
-from handrail.adapters.kafka.wire import options
+from handrail.adapters.kafka.wire import member_name, options
 from handrail.adapters.kafka.words import explain, one_line
 from handrail.model.config import KafkaConfig
 from handrail.model.errors import HandrailError
@@ -42,6 +43,7 @@ class KafkaIntake:
         self._take = take
         self._clock = clock
         self._wire: dict[str, Any] = {}
+        self._membership: Membership | None = None
         self.pulse = Pulse()
 
     async def run(self) -> None:
@@ -57,9 +59,12 @@ class KafkaIntake:
 
     async def _session(self) -> None:
         self._wire = options(self._config)
-        consumer, producer = _clients(self._config, self._wire)
+        membership = self._membership = self._membership or Membership(self._config.group, member_name(self._config))
+        await membership.must_be_ours(self._wire)
+        consumer, producer = _clients(self._config, membership.name, self._wire)
+        session = Session(self._config, self._take, self.pulse, self._clock, membership)
         try:
-            await Session(self._config, self._take, self.pulse, self._clock).run(consumer, producer)
+            await session.run(consumer, producer)
         finally:
             self.pulse.lag.clear()
             self.pulse.set_aside.clear()
@@ -73,15 +78,15 @@ class KafkaIntake:
         return explain(error)
 
 
-def _clients(config: KafkaConfig, wire: dict[str, Any]) -> tuple[Any, Any]:
+def _clients(config: KafkaConfig, name: str, wire: dict[str, Any]) -> tuple[Any, Any]:
     consumer = AIOKafkaConsumer(
         group_id=config.group,
-        group_instance_id=config.group_instance_id or None,
+        group_instance_id=name or None,
         enable_auto_commit=False,
         auto_offset_reset=config.offset_reset,
         max_poll_records=BATCH,
         fetch_max_bytes=FETCH_BYTES,
-        session_timeout_ms=STATIC_SESSION_MS if config.group_instance_id else SESSION_MS,
+        session_timeout_ms=STATIC_SESSION_MS if name else SESSION_MS,
         rebalance_timeout_ms=REBALANCE_MS,
         **wire,
     )

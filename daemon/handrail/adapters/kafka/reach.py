@@ -10,12 +10,13 @@ import contextlib
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.client import CoordinationType
+from aiokafka.client import ConnectionGroup, CoordinationType
 from aiokafka.conn import collect_hosts, create_conn
-from aiokafka.errors import GroupCoordinatorNotAvailableError, KafkaError
+from aiokafka.errors import GroupCoordinatorNotAvailableError, KafkaError, NoError, for_code
+from aiokafka.protocol.admin import DescribeGroupsRequest
 
 from handrail.adapters.kafka.closing import close
-from handrail.adapters.kafka.wire import options
+from handrail.adapters.kafka.wire import member_name, options
 from handrail.adapters.kafka.words import explain, one_line
 from handrail.model.config import KafkaConfig
 
@@ -50,6 +51,7 @@ async def topics(config: KafkaConfig) -> dict[str, int]:
 
     Makes no topic, joins no group, writes nothing. Raises KafkaError, OSError (see `explain`), BadConfig.
     """
+    member_name(config)  # a name that can't be had is said here, not first by the daemon
     client = AIOKafkaProducer(**options(config))
     try:
         await client.start()
@@ -61,12 +63,30 @@ async def topics(config: KafkaConfig) -> dict[str, int]:
     return {name: len(known.partitions_for_topic(name) or ()) for name in names}
 
 
-async def _group(client: Any, group: str) -> None:
-    """A cluster that never had a group makes the place for them at the first asking, within moments."""
+async def members(wire: dict[str, Any], group: str) -> list[tuple[str, str]]:
+    """Id and host of each member of the group. Raises KafkaError, OSError."""
+    client = AIOKafkaProducer(**wire)
+    try:
+        async with asyncio.timeout(2 * SECONDS):
+            await client.start()
+            node = await _group(client.client, group)
+            await client.client.ready(node, group=ConnectionGroup.COORDINATION)
+            answer = await client.client.send(node, DescribeGroupsRequest([group]), group=ConnectionGroup.COORDINATION)
+    finally:
+        await close(client)
+    ((code, _, _, _, _, found),) = answer.groups
+    problem = for_code(code)
+    if problem is not NoError:
+        raise problem(group)
+    return [(member, host) for member, _, host, *_ in found]
+
+
+async def _group(client: Any, group: str) -> Any:
+    """The node that coordinates it. A cluster that never had a group makes the place for them at the first asking,
+    within moments."""
     for _ in range(10):
         try:
-            await client.coordinator_lookup(CoordinationType.GROUP, group)
-            return
+            return await client.coordinator_lookup(CoordinationType.GROUP, group)
         except GroupCoordinatorNotAvailableError:
             await asyncio.sleep(0.5)
-    await client.coordinator_lookup(CoordinationType.GROUP, group)
+    return await client.coordinator_lookup(CoordinationType.GROUP, group)

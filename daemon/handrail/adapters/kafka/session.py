@@ -16,6 +16,7 @@ import structlog
 from aiokafka import ConsumerRebalanceListener, TopicPartition, errors
 
 from handrail.adapters.kafka.letters import Batch, DeadLetter, bury
+from handrail.adapters.kafka.membership import Membership
 from handrail.adapters.kafka.signs import SILENT_SECONDS, Pulse, Signs, label
 from handrail.adapters.kafka.words import explain
 from handrail.model.config import KafkaConfig
@@ -51,18 +52,24 @@ UNREADABLE = (
 class Session:
     """`run` goes on until it raises: KafkaError, OSError, Transient, or whatever `take` raises but Transient."""
 
-    def __init__(self, config: KafkaConfig, take: TakeRecords, pulse: Pulse, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, config: KafkaConfig, take: TakeRecords, pulse: Pulse, clock: Callable[[], float], membership: Membership
+    ) -> None:
         self._dead_letters = config.dead_letter_topic
         self._topics = [topic.name for topic in config.topics]
         self._take = take
         self._pulse = pulse
         self._clock = clock
+        self._membership = membership
+        self._patience: asyncio.Timeout | None = None
+        self._put_out = False
         self._careful: dict[TopicPartition, int] = {}
         self._aside: dict[TopicPartition, float] = {}
 
     async def run(self, consumer: Any, producer: Any) -> None:
         """The clients are not started yet; the caller closes them."""
         self._consumer, self._producer = consumer, producer
+        self._membership.begin()
         self._signs = Signs(consumer, self._topics, self._pulse, self._clock)
         async with asyncio.timeout(SILENT_SECONDS):
             await self._start()
@@ -109,11 +116,22 @@ class Session:
     async def _poll(self, batch: Batch) -> None:
         """Bounded: while the group is being rearranged aiokafka waits without a limit."""
         self._try_again()
-        async with asyncio.timeout(SILENT_SECONDS):
-            await self._consumer.getmany(NOBODYS, timeout_ms=0)
-            here = sorted(self._consumer.assignment() - self._aside.keys())
-            for partition in here:
-                await self._poll_one(partition, max(1, BATCH // len(here)), batch)
+        self._must_be_in()
+        try:
+            async with asyncio.timeout(SILENT_SECONDS) as self._patience:
+                await self._consumer.getmany(NOBODYS, timeout_ms=0)
+                here = sorted(self._consumer.assignment() - self._aside.keys())
+                for partition in here:
+                    await self._poll_one(partition, max(1, BATCH // len(here)), batch)
+        except TimeoutError:
+            self._must_be_in()
+            raise
+        finally:
+            self._patience = None
+
+    def _must_be_in(self) -> None:
+        if self._put_out:
+            raise Transient("the brokers no longer know this member of the group")
 
     async def _poll_one(self, partition: TopicPartition, most: int, batch: Batch) -> None:
         careful = self._careful.get(partition, 0)
@@ -208,12 +226,19 @@ class Session:
 
     def assigned(self, partitions: Iterable[TopicPartition]) -> None:
         """A rebalance forgets pauses: set them again (library trap)."""
+        self._membership.joined(self._consumer)
         if self._pulse.paused:
             self._consumer.pause(*partitions)
 
-    def revoked(self, partitions: Iterable[TopicPartition]) -> None:
+    async def revoked(self, partitions: Iterable[TopicPartition]) -> None:
+        """Joining follows. It never does for a stable name that was lost: it may be another process's by now."""
         self._signs.forget(partitions)
         self._drop(partitions)
+        if self._membership.lost(self._consumer):
+            self._put_out = True
+            if self._patience is not None:
+                self._patience.reschedule(0)
+            await asyncio.Event().wait()  # until this session's clients are closed
 
     def _drop(self, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
@@ -227,7 +252,7 @@ class _Rebalance(ConsumerRebalanceListener):  # type: ignore[misc]  # untyped ba
         self._session = session
 
     async def on_partitions_revoked(self, revoked: Any) -> None:
-        self._session.revoked(revoked)
+        await self._session.revoked(revoked)
 
     async def on_partitions_assigned(self, assigned: Any) -> None:
         self._session.assigned(assigned)

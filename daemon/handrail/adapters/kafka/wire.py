@@ -1,12 +1,14 @@
-"""How to reach the brokers: addresses, TLS and SASL as aiokafka wants them."""
+"""How to reach the brokers, and as whom: addresses, TLS, SASL and the member's name as aiokafka wants them."""
 
 from __future__ import annotations
 
+import os
+import re
 import ssl
 from typing import Any
 
 from handrail.adapters.settings.secrets import Secret
-from handrail.model.config import KafkaConfig, KafkaSecurity
+from handrail.model.config import MEMBER_NAME, KafkaConfig, KafkaSecurity
 from handrail.model.errors import BadConfig
 
 
@@ -28,6 +30,17 @@ def options(config: KafkaConfig) -> dict[str, Any]:
         found["sasl_plain_username"] = Secret(security.sasl.username, "kafka.security.sasl.username")()
         found["sasl_plain_password"] = Secret(security.sasl.password, "kafka.security.sasl.password")()
     return found
+
+
+def member_name(config: KafkaConfig) -> str:
+    """ "" where membership is not to be stable. Raises BadConfig where the environment names no fit name."""
+    variable = config.group_instance_env
+    if not variable:
+        return config.group_instance_id
+    name = os.environ.get(variable, "")
+    if not name or not re.fullmatch(MEMBER_NAME, name):
+        raise BadConfig(f"kafka.group_instance_env: {variable} holds {name[:60]!r}, which is no member's name")
+    return name
 
 
 def _tls(security: KafkaSecurity) -> ssl.SSLContext:

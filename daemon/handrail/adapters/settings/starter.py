@@ -18,7 +18,8 @@ kafka:
     # encoding: auto tells OTLP protobuf, OTLP JSON and the Alertmanager webhook apart by their first bytes.
     - {{name: otlp_logs, signal: logs, encoding: auto}}
   group: handrail
-  # A stable member name spares a rebalance at each restart; the pod's name is a good one.
+  # A stable member name spares a rebalance at each restart; each replica needs its own. HOSTNAME is the pod's name.
+  # group_instance_env: HOSTNAME
   group_instance_id: ""
   # What can't be decoded goes here, with the reason in its headers.
   dead_letter_topic: handrail.dead-letters
