@@ -145,6 +145,11 @@ def test_without_a_plan_it_shows_what_was_found_and_what_was_not_offered() -> No
     )
 
 
+def test_an_incident_after_a_repair_says_first_which_repair_did_not_hold() -> None:
+    incident = j.incident(j.ASKED).model_copy(update={"follows": ev.Follows(incident="inc-a", ended="RESOLVED")})
+    assert card(incident, NOW).diagnosis[0].startswith("The repair of inc-a did not hold")
+
+
 def test_a_write_that_could_not_be_rehearsed_is_shown_by_its_body() -> None:
     one = j.rehearsal().writes[0].model_copy(update={"rehearsed": False, "diff": "", "undo_diff": ""})
     made_of = j.rehearsal().model_copy(update={"writes": (one,)})

@@ -63,6 +63,15 @@ def test_the_story_of_an_undo_says_what_is_taken_back() -> None:
     ]
 
 
+def _late(closed: str, status: str = "firing") -> ev.AlertAttached:
+    return ev.AlertAttached(alert=j.alert(status, "A"), source=j.SOURCE, closed=closed)
+
+
+def _after(ended: str) -> ev.Opened:
+    follows = ev.Follows(incident="inc-a", ended=ended)
+    return j.opened("A").model_copy(update={"target": None, "follows": follows})
+
+
 @pytest.mark.parametrize(
     ("event", "told"),
     [
@@ -102,6 +111,21 @@ def test_the_story_of_an_undo_says_what_is_taken_back() -> None:
         (
             ev.Suppressed(reason=Reason.MERGED, detail="same target", into="inc-b"),
             "Closed, nothing to do: MERGED: same target. It goes on as inc-b.",
+        ),
+        (_late("HANDED_OVER"), "The alert A still fires. This is with a person; nothing more is done to it."),
+        (
+            _late("RESOLVED"),
+            "The alert A still fires after the repair. If it does so after 15 minutes, it opens a new incident.",
+        ),
+        (_late("RESOLVED", "resolved"), "The alert A says it is resolved."),
+        (_late("SUPPRESSED"), None),
+        (_late("", "resolved"), "The alert A says it is resolved; the live object decides whether it is."),
+        (_late(""), None),
+        (_after("RESOLVED"), "The repair of inc-a did not hold, or its alert fires on. Opened for the alert A."),
+        (_after("SUPPRESSED"), "The alert of inc-a fires again, though it was closed. Opened for the alert A."),
+        (
+            ev.Held(until=j.T0, detail="it is well"),
+            "Nothing wrong to be seen; looking once more at 12:00:00 UTC before it is closed.",
         ),
         (ev.GatheringBegun(), None),
         (ev.Rehearsed(rehearsal=j.rehearsal()), None),

@@ -142,15 +142,6 @@ async def test_a_resolved_alert_is_attached_and_closes_nothing_by_itself(store: 
     assert incident.resolved_seen_at is not None
 
 
-async def test_the_same_episode_after_the_end_is_a_note_and_no_second_run(store: Store, time: FakeTime) -> None:
-    incident = await walk(store, State.RESOLVED)
-    time.later(hours=3)
-    took = (await fates(store, an_alert(seen_at=time.now), offset=1))[0]
-    assert (took.fate, took.incident) == (Fate.ATTACHED, incident.id)
-    assert (await newest(store, incident.id)).state is State.RESOLVED
-    assert await store.open_ids() == ()
-
-
 async def test_a_new_episode_opens_a_new_incident_an_echo_only_once_it_has_been_quiet(
     store: Store, time: FakeTime
 ) -> None:
@@ -168,17 +159,6 @@ async def test_a_new_episode_opens_a_new_incident_an_echo_only_once_it_has_been_
     time.now += QUIET_AFTER_END
     later = an_alert(starts_at=None, seen_at=time.now)
     assert (await fates(store, later, offset=3))[0].fate is Fate.OPENED
-
-
-async def test_an_old_episode_is_known_although_a_later_one_has_ended_since(store: Store, time: FakeTime) -> None:
-    first = await walk(store, State.RESOLVED)
-    time.later(hours=1)
-    second = await arrive(store, an_alert(starts_at=time.now, seen_at=time.now), offset=1)
-    over = ev.Suppressed(reason=Reason.RESOLVED_BY_ITSELF, detail="well")
-    await drive(store, await newest(store, second), (over,))
-    time.later(hours=1)
-    took = (await fates(store, an_alert(seen_at=time.now), offset=2))[0]
-    assert (took.fate, took.incident) == (Fate.ATTACHED, first.id)
 
 
 async def test_a_storm_of_repeats_does_not_keep_the_journal_moving(store: Store, time: FakeTime) -> None:

@@ -13,6 +13,7 @@ from datetime import datetime
 from handrail.core.fingerprint import DIFF_LIMIT, shown
 from handrail.core.headline import headline
 from handrail.core.standing import asked_now, next_action, status
+from handrail.core.story import before
 from handrail.core.words import one_line, plural, who_may
 from handrail.model.card import Card
 from handrail.model.evidence import EvidenceItem, Trust
@@ -59,12 +60,13 @@ def _target(incident: Incident) -> str:
 
 
 def _diagnosis(incident: Incident) -> tuple[str, ...]:
-    """The plan's hypotheses with what they cite; before there is one, what the detectors found."""
+    """What it follows; then the plan's hypotheses with what they cite, or what the detectors found before a plan."""
     plan = incident.proposal
+    follows = [before(incident.follows).strip()] if incident.follows else []
     if plan is None:
         found = [one_line(f"found: {f.summary}{_words_only(f.corroborated)}", LINE) for f in incident.findings]
-        return (*found[:MOST_LINES], *_not_offered(incident))
-    lines = [
+        return (*follows, *found[:MOST_LINES], *_not_offered(incident))
+    lines = follows + [
         one_line(f"{h.confidence.replace('_', ' ')} confidence: {h.statement} ({', '.join(h.evidence)})", LINE)
         for h in plan.diagnosis[:4]
     ]

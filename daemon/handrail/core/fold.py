@@ -11,8 +11,10 @@ from typing import Any
 
 from handrail.core import lifecycle
 from handrail.model import events as ev
+from handrail.model.alert import Alert
 from handrail.model.errors import Bug
 from handrail.model.incident import Incident, ModelCall, State, WriteRun
+from handrail.model.labels import labelled_target
 from handrail.model.reason import Reason
 from handrail.model.saga import StepRun
 from handrail.model.write import Direction
@@ -62,6 +64,7 @@ def _opened(entry: ev.Entry, cluster: str) -> Incident:
         moved_at=entry.at,
         identity=event.identity,
         episode=event.episode,
+        follows=event.follows,
         alerts=(event.alert,),
         labelled=event.target,
         findings=event.findings,
@@ -81,7 +84,7 @@ def _on_entering(incident: Incident, state: State) -> Change:
         "run_until": None,
     }
     if state is State.GATHERING:
-        return fresh
+        return {**fresh, "held_until": None}
     if state is State.PLANNING and incident.state is not State.GATHERING:
         done = tuple(run.intent.write.summary for run in incident.done_writes if not _taken_back(incident, run))
         return {
@@ -110,9 +113,15 @@ def _alert_attached(incident: Incident, event: ev.AlertAttached, at: datetime) -
     alert = event.alert
     kept = incident.alerts[:1] + incident.alerts[1:][-99:]
     change: Change = {"alerts": (*kept, alert)}
-    if alert.status == "resolved" and alert.name == incident.alert.name:
+    if is_own(incident, alert) and alert.status == "resolved":
         change["resolved_seen_at"] = at
     return change
+
+
+def is_own(incident: Incident, alert: Alert) -> bool:
+    """Said of the very thing that it was opened for; what was merged into it speaks of another (a neighbour pod)."""
+    first = incident.alert
+    return alert.name == first.name and labelled_target(alert) == labelled_target(first)
 
 
 def _gathered(_incident: Incident, event: ev.Gathered, at: datetime) -> Change:
@@ -212,6 +221,7 @@ def _step_undone(incident: Incident, event: ev.StepUndone, at: datetime) -> Chan
 
 _CHANGES: dict[str, Callable[[Incident, Any, datetime], Change]] = {
     "alert_attached": _alert_attached,
+    "held": lambda _i, event, _at: {"held_until": event.until},
     "gathered": _gathered,
     "offered": lambda _i, event, _at: {"menu": event.menu},
     "model_asked": _model_asked,

@@ -1,7 +1,8 @@
 """Which incident an arriving alert belongs to. Pure: the store looks up what is known and asks here.
 
 A resolved alert opens nothing; one that was resolved before it came closes nothing by itself (it is data, not
-proof). Old alerts of a replayed topic open nothing. One run per episode, however often the alert is repeated.
+proof). Old alerts of a replayed topic open nothing. One run per episode while somebody has it: what fires again after
+an incident closed with nobody told, or goes on long after a repair, opens the next generation (prometheus#5277).
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import hashlib
 from datetime import datetime, timedelta
 
 from handrail.model.arrival import Arrival, Fate
+from handrail.model.events import Follows
 from handrail.model.finding import Handling
+from handrail.model.incident import State
 from handrail.model.reason import Reason
 from handrail.model.value import Value
 
@@ -19,14 +22,24 @@ QUIET_AFTER_END = timedelta(minutes=15)
 """A windowed alert keeps firing for minutes after a fix (cases 42): until then it is a note on the closed incident."""
 
 
+class Closed(Value):
+    """The newest closed incident of this very episode, else of this identity; for one that was merged, what it was
+    merged into. `reason` is why it ended, where its journal says so."""
+
+    incident: str
+    state: State
+    reason: Reason | None = None
+    at: datetime
+    same_episode: bool = False
+
+
 class Known(Value):
-    """What the store found. `open` is an open incident of this identity; `closed` the newest closed one, with
-    whether it has this very episode and when it ended. `cluster` is this daemon's own name."""
+    """What the store found. `open` is an open incident of this identity, or the one that it was merged into;
+    `generation` counts the earlier incidents of this identity and episode. `cluster` is this daemon's own name."""
 
     open: str = ""
-    closed: str = ""
-    closed_same_episode: bool = False
-    closed_at: datetime | None = None
+    closed: Closed | None = None
+    generation: int = 0
     cluster: str
     accept_unlabelled: bool = True
     now: datetime
@@ -34,11 +47,12 @@ class Known(Value):
 
 
 class Place(Value):
-    """`incident` is the one to open or to attach to; "" with RECORDED."""
+    """`incident` is the one to open or to attach to; "" with RECORDED. `follows` goes with OPENED."""
 
     fate: Fate
     incident: str = ""
     reason: Reason | None = None
+    follows: Follows | None = None
 
 
 def place(arrival: Arrival, known: Known) -> Place:
@@ -48,17 +62,22 @@ def place(arrival: Arrival, known: Known) -> Place:
         return Place(fate=Fate.RECORDED, reason=elsewhere)
     if known.open:
         return Place(fate=Fate.ATTACHED, incident=known.open)
-    if known.closed and (known.closed_same_episode or _quiet(arrival, known)):
-        return Place(fate=Fate.ATTACHED, incident=known.closed)
+    closed = known.closed if known.closed and _same_story(arrival, known.closed, known.now) else None
+    if closed and _settled(arrival, closed):
+        return Place(fate=Fate.ATTACHED, incident=closed.incident)
     nothing = _opens_nothing(arrival, known)
+    if nothing and closed:
+        return Place(fate=Fate.ATTACHED, incident=closed.incident)
     if nothing:
         return Place(fate=Fate.RECORDED, reason=nothing)
-    return Place(fate=Fate.OPENED, incident=incident_id(arrival, known.cluster))
+    opened = incident_id(arrival, known.cluster, known.generation)
+    return Place(fate=Fate.OPENED, incident=opened, follows=_follows(arrival, closed) if closed else None)
 
 
-def incident_id(arrival: Arrival, cluster: str) -> str:
-    """Short enough to type, and the same for the same episode: two replicas that race open one incident."""
-    seed = f"{cluster}\0{arrival.identity}\0{arrival.episode}".encode()
+def incident_id(arrival: Arrival, cluster: str, generation: int = 0) -> str:
+    """Short enough to type, and the same for the same episode and generation: two replicas that race open one."""
+    again = f"\0{generation}" if generation else ""
+    seed = f"{cluster}\0{arrival.identity}\0{arrival.episode}{again}".encode()
     return "inc-" + base64.b32encode(hashlib.sha256(seed).digest())[:10].decode().lower()
 
 
@@ -69,11 +88,36 @@ def _elsewhere(arrival: Arrival, known: Known) -> Reason | None:
     return None if known.accept_unlabelled else Reason.UNKNOWN_CLUSTER
 
 
-def _quiet(arrival: Arrival, known: Known) -> bool:
+def _same_story(arrival: Arrival, closed: Closed, now: datetime) -> bool:
     """What began after the end is news however soon it comes (keep 5175); what says no beginning may be an echo."""
-    if known.closed_at is None or known.now - known.closed_at >= QUIET_AFTER_END:
+    if closed.same_episode:
+        return True
+    if now - closed.at >= QUIET_AFTER_END:
         return False
-    return arrival.alert.starts_at is None or arrival.alert.starts_at <= known.closed_at
+    return arrival.alert.starts_at is None or arrival.alert.starts_at <= closed.at
+
+
+def _settled(arrival: Arrival, closed: Closed) -> bool:
+    """Whether a note on the closed incident does: it says nothing new, a person has it, or the repair still cools down.
+
+    What was closed as noise is with nobody, so what fires after that is never only noted there.
+    """
+    alert = arrival.alert
+    if alert.status == "resolved" or alert.seen_at <= closed.at:
+        return True
+    match closed.state:
+        case State.HANDED_OVER:
+            return True
+        case State.RESOLVED:
+            return alert.seen_at - closed.at < QUIET_AFTER_END
+        case _:
+            return False
+
+
+def _follows(arrival: Arrival, closed: Closed) -> Follows:
+    soon = arrival.alert.seen_at - closed.at < QUIET_AFTER_END
+    echo = soon and closed.reason is Reason.RESOLVED_BY_ITSELF
+    return Follows(incident=closed.incident, ended=str(closed.state), echo=echo)
 
 
 def _opens_nothing(arrival: Arrival, known: Known) -> Reason | None:

@@ -51,6 +51,7 @@ FROM_ANY: dict[str, S] = {
 """From every state that is not terminal."""
 
 STAYS: dict[str, frozenset[S]] = {
+    "held": frozenset({S.GATHERING}),
     "rehearsed": frozenset({S.REHEARSING}),
     "offered": frozenset({S.PLANNING}),
     "model_asked": frozenset({S.PLANNING}),

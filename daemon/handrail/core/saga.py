@@ -109,7 +109,7 @@ def _forward(incident: Incident, policy: Policy, now: datetime) -> Move:
         case State.OPENED:
             return Record(events=(ev.GatheringBegun(),))
         case State.GATHERING:
-            return _gathering(incident)
+            return _gathering(incident, now)
         case State.PLANNING:
             return _planning(incident, policy)
         case State.COMPILING:
@@ -134,11 +134,14 @@ def _hand_over(reason: Reason, detail: str) -> Record:
 
 def _patiently(incident: Incident, effect: Effect, patience: timedelta = GATHER_PATIENCE, step: int = 0) -> Do:
     """Counted from where it went on last: time under a stop, or with a person, is nobody's delay."""
-    since = max(incident.moved_at, incident.freed_at or incident.moved_at)
+    began = (incident.moved_at, incident.freed_at, incident.held_until if incident.state is State.GATHERING else None)
+    since = max(at for at in began if at is not None)
     return Do(effect=effect, step=step, patience=since + patience)
 
 
-def _gathering(incident: Incident) -> Move:
+def _gathering(incident: Incident, now: datetime) -> Move:
+    if incident.held_until is not None and now < incident.held_until:
+        return Idle(waiting_for="whether it stays well, since its alert flaps", until=incident.held_until)
     if incident.voids > MAX_VOIDS:
         return _hand_over(Reason.VOIDS_SPENT, f"what was planned changed under us {incident.voids} times")
     return _patiently(incident, Effect.GATHER)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from handrail.core.grouping import QUIET_AFTER_END
 from handrail.core.words import because, clock, one_line, plural, who_may
 from handrail.model import events as ev
 from handrail.model.finding import Finding, Handling
+from handrail.model.incident import State
 from handrail.model.step import Verdict
 from handrail.model.write import Direction
 
@@ -27,14 +29,40 @@ def line(entry: ev.Entry) -> str | None:
 
 def _opened(event: ev.Opened) -> str:
     about = f" about {event.target}" if event.target else ""
-    return f"Opened for the alert {one_line(event.alert.name, 100)}{about}."
+    return f"{before(event.follows)}Opened for the alert {one_line(event.alert.name, 100)}{about}."
+
+
+def before(follows: ev.Follows | None) -> str:
+    """What an incident follows, as a sentence with a blank after it; "" where it follows none."""
+    if follows is None:
+        return ""
+    if follows.ended == State.RESOLVED:
+        return f"The repair of {follows.incident} did not hold, or its alert fires on. "
+    return f"The alert of {follows.incident} fires again, though it was closed. "
 
 
 def _alert_attached(event: ev.AlertAttached) -> str | None:
-    """A repeated firing is no news; that it stopped firing is, though it proves nothing."""
+    """While it is open, a repeated firing is no news; that it stopped firing is, though it proves nothing."""
+    name = one_line(event.alert.name, 100)
+    if event.closed:
+        return _late(event, name)
     if event.alert.status == "firing":
         return None
-    return f"The alert {one_line(event.alert.name, 100)} says it is resolved; the live object decides whether it is."
+    return f"The alert {name} says it is resolved; the live object decides whether it is."
+
+
+def _late(event: ev.AlertAttached, name: str) -> str | None:
+    """On a closed incident, where few are journalled: whoever has it wants to know whether it goes on."""
+    if event.closed == State.SUPPRESSED:
+        return None
+    if event.alert.status == "resolved":
+        return f"The alert {name} says it is resolved."
+    if event.closed == State.HANDED_OVER:
+        return f"The alert {name} still fires. This is with a person; nothing more is done to it."
+    quiet = int(QUIET_AFTER_END.total_seconds() // 60)
+    return (
+        f"The alert {name} still fires after the repair. If it does so after {quiet} minutes, it opens a new incident."
+    )
 
 
 def _gathered(event: ev.Gathered) -> str:
@@ -135,6 +163,7 @@ def _suppressed(event: ev.Suppressed) -> str:
 _TELLS: dict[str, Callable[[Any], str | None]] = {
     "opened": _opened,
     "alert_attached": _alert_attached,
+    "held": lambda event: f"Nothing wrong to be seen; looking once more at {clock(event.until)} before it is closed.",
     "gathered": _gathered,
     "model_answered": _model_answered,
     "planned": _planned,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from handrail.core import severity
+from handrail.core.fold import is_own
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.detector import Detector, Watches, Window
 from handrail.model.evidence import EvidenceItem, Piece
-from handrail.model.finding import Finding, Handling
+from handrail.model.finding import Cause, Finding, Handling
 from handrail.model.gathering import Gathering
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason, Refusal
@@ -19,6 +20,22 @@ from handrail.model.workload import Workload
 
 SYMPTOM_PATIENCE = timedelta(minutes=2)
 """A workload that is not healthy but shows no cause yet is looked at again for this long before planning goes on."""
+
+HOLD = timedelta(minutes=5)
+"""Alertmanager's usual group_interval: the two of a pair have told the same by then (cases 1, 2)."""
+
+SHOWN_BY_HEALTH = frozenset(
+    {
+        Cause.BAD_REVISION_CRASHES,
+        Cause.BAD_REVISION_IMAGE,
+        Cause.BAD_REVISION_STUCK,
+        Cause.CRASH_LOOP,
+        Cause.IMAGE_PULL,
+        Cause.NOT_READY,
+        Cause.ROLLOUT_STUCK,
+    }
+)
+"""Trouble that can't be there while every wanted pod is ready on the newest template. Not so errors, load or memory."""
 
 EXCERPT = 600
 LOGS = frozenset({"logs", "previous_logs"})
@@ -34,8 +51,9 @@ async def gather(tools: Tools, incident: Incident) -> Incident:
         return await tools.store.append(incident, (over,))
     workload = gathering.workload
     found = _detect(tools.detectors, incident, workload, now)
-    if _got_well(incident, workload, found):
-        return await tools.store.append(incident, (_by_itself(),))
+    noise = _noise(incident) if workload is not None and not found and severity.healthy(workload) else None
+    if noise is not None:
+        return await tools.store.append(incident, (_held(incident, now) or noise,))
     if _too_early(incident, workload, found, now):
         return incident
     texts = {digest(piece.text): piece.text for piece in gathering.pieces}
@@ -70,9 +88,39 @@ def _detect(
     return tuple(finding for d in woken for finding in d.detect(window, now, d.Params()))
 
 
-def _got_well(incident: Incident, workload: Workload | None, found: tuple[Finding, ...]) -> bool:
-    resolved = incident.resolved_seen_at is not None
-    return resolved and not found and workload is not None and severity.healthy(workload)
+def _noise(incident: Incident) -> ev.Suppressed | None:
+    """What a healthy workload says of its alert, None where it can't say: then a person has to look.
+
+    A first alert must have said itself that it is resolved. One that follows a closed incident may be a false resolve
+    taken back (prometheus#5277) or the late word of a pair (alertmanager#4008): while its kind of trouble would show
+    on the workload, and does not, it is noise; so is a lone echo, whatever it is about.
+    """
+    shown = _would_show(incident)
+    if incident.resolved_seen_at is not None and (shown or _last_word(incident) == "resolved"):
+        return _by_itself()
+    if incident.follows is not None and (shown or _lone_echo(incident)):
+        return ev.Suppressed(reason=Reason.NOTHING_WRONG, detail="the alert fires, but the workload is healthy")
+    return None
+
+
+def _held(incident: Incident, now: datetime) -> ev.Held | None:
+    """What follows a closed incident is looked at twice before it is closed: flapping opens one incident a hold."""
+    if incident.follows is None or incident.held_until is not None:
+        return None
+    return ev.Held(until=now + HOLD, detail="nothing wrong to be seen now")
+
+
+def _would_show(incident: Incident) -> bool:
+    counted = [finding for finding in incident.findings if finding.handling is not Handling.IGNORE]
+    return bool(counted) and all(finding.cause in SHOWN_BY_HEALTH for finding in counted)
+
+
+def _last_word(incident: Incident) -> str:
+    return [alert.status for alert in incident.alerts if is_own(incident, alert)][-1]
+
+
+def _lone_echo(incident: Incident) -> bool:
+    return incident.follows is not None and incident.follows.echo and len(incident.alerts) == 1
 
 
 def _too_early(incident: Incident, workload: Workload | None, found: tuple[Finding, ...], now: datetime) -> bool:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from handrail.model.alert import Alert
 from handrail.model.approval import ApprovalRequest, Person
-from handrail.model.events import Intent, Outcome, Result, Verified
+from handrail.model.events import Follows, Intent, Outcome, Result, Verified
 from handrail.model.evidence import Away, EvidenceItem
 from handrail.model.finding import Finding
 from handrail.model.menu import Menu
@@ -79,7 +79,8 @@ class WriteRun(Value):
 class Incident(Value):
     """`seq` is the journal's head that this was folded from; every decision commits only onto that head.
 
-    `freed_at` is when a stop ended last, or a person gave it back.
+    `freed_at` is when a stop ended last, or a person gave it back. `follows` is the closed incident whose alert fires
+    on; until `held_until` it waits for whether nothing is wrong indeed.
     """
 
     id: str
@@ -90,6 +91,8 @@ class Incident(Value):
     moved_at: datetime
     identity: str = ""
     episode: str = ""
+    follows: Follows | None = None
+    held_until: datetime | None = None
     alerts: tuple[Alert, ...] = ()
     labelled: LabelledTarget | None = None
     target: ObjectRef | None = None

@@ -16,6 +16,7 @@ from handrail.adapters.store.database import Tx
 from handrail.adapters.store.journal import Head, Said, Stored, clean, rows_after, said, said_event, write_rows
 from handrail.adapters.store.recall import Place, Stories, Story, place_of, recall, seen_before
 from handrail.adapters.store.schema import inbox, incidents, signals
+from handrail.core.grouping import Place as Placed
 from handrail.core.grouping import place
 from handrail.model.alert import Alert, Source
 from handrail.model.arrival import Arrival, Batch, Fate, Took
@@ -33,6 +34,10 @@ ALWAYS_TOLD = 20
 REPEAT_EVERY = timedelta(minutes=1)
 """Later ones that only fire again: at most one in this time. Each entry moves the journal's head, and in a storm
 nothing could be decided any more, since a decision commits only onto the head that it was made from."""
+
+
+LATE_EVERY = timedelta(hours=1)
+"""Of a closed incident: each status first, then at most one in this time. People are told of each entry."""
 
 
 class Taking:
@@ -63,7 +68,7 @@ class Taking:
         placed = place(arrival, known)
         took = Took(fate=placed.fate, incident=placed.incident, reason=placed.reason)
         if placed.fate is Fate.OPENED:
-            seq: int | None = self._open(placed.incident, arrival, source)
+            seq: int | None = self._open(placed, arrival, source)
         elif placed.fate is Fate.ATTACHED and not self._stories.by_id[placed.incident].whole:
             took, seq = Took(fate=Fate.RECORDED, reason=Reason.BROKEN), None
         elif placed.fate is Fate.ATTACHED:
@@ -73,10 +78,10 @@ class Taking:
         self._signals.append(_signal(self._tx, arrival, took.incident or None, seq))
         return took
 
-    def _open(self, id_: str, arrival: Arrival, source: Source) -> int:
-        story = Story(id=id_, identity=arrival.identity)
-        self._stories.add(story)
-        self._opened[id_] = _incident(self._tx, id_, arrival)
+    def _open(self, placed: Placed, arrival: Arrival, source: Source) -> int:
+        story = Story(id=placed.incident, identity=arrival.identity)
+        self._stories.begin(story, arrival)
+        self._opened[story.id] = _incident(self._tx, story.id, arrival)
         opened = Opened(
             alert=arrival.alert,
             source=source,
@@ -84,33 +89,40 @@ class Taking:
             findings=arrival.findings,
             identity=arrival.identity,
             episode=arrival.episode,
+            follows=placed.follows,
         )
-        return self._tell(story, said_event(opened))
+        return self._tell(story, said_event(opened), arrival.alert)
 
     def _attach(self, story: Story, alert: Alert, source: Source) -> int | None:
         if not self._worth_an_entry(story, alert):
             return None
-        return self._tell(story, said_event(AlertAttached(alert=alert, source=source)))
+        closed = "" if story.is_open else story.state
+        return self._tell(story, said_event(AlertAttached(alert=alert, source=source, closed=closed)), alert)
 
     def _worth_an_entry(self, story: Story, alert: Alert) -> bool:
+        if story.ended_at is not None:
+            last = story.said.get(alert.status)
+            return last is None or last <= story.ended_at or self._tx.now - last >= LATE_EVERY
         if alert.status == "resolved" or story.told < ALWAYS_TOLD or story.told_at is None:
             return True
         return self._tx.now - story.told_at >= REPEAT_EVERY
 
-    def _tell(self, story: Story, entry: Said) -> int:
+    def _tell(self, story: Story, entry: Said, alert: Alert) -> int:
         row = rows_after(self._tx, story.id, story.head, [entry], ACTOR)[0]
         self._entries.append(row)
         story.head = Head(row["seq"], row["hash"])
-        story.told, story.told_at = story.told + 1, self._tx.now
+        story.tell(alert.status, self._tx.now)
         self._grown[story.id] = story.head.seq
         return story.head.seq
 
     async def write(self) -> None:
-        """In the order that the foreign keys want."""
+        """In the order that the foreign keys want; rows of a kind in one order for all replicas, since each waits for
+        whoever inserts the same."""
         conn = self._tx.conn
         await self._write_inbox()
         if self._opened:
             rows = [{**row, "head": self._grown[id_]} for id_, row in self._opened.items()]
+            rows.sort(key=lambda row: (row["identity"], row["id"]))
             await conn.execute(insert(incidents), rows)
         if self._entries:
             await write_rows(self._tx, self._entries)
@@ -125,7 +137,7 @@ class Taking:
         """A place that holds another record than before is written anew."""
         taken = [
             {"topic": topic, "partition": partition, "offset": offset, "digest": seal, "at": self._tx.now}
-            for (topic, partition, offset), seal in self._taken.items()
+            for (topic, partition, offset), seal in sorted(self._taken.items())
         ]
         anew = [row for row in taken if (row["topic"], row["partition"], row["offset"]) in self._others]
         for row in anew:

@@ -5,6 +5,7 @@ Everything for a whole poll in a handful of queries. Decides nothing; `Stories.k
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,15 +18,22 @@ from sqlalchemy import func, select
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.journal import START, Head
 from handrail.adapters.store.schema import inbox, incidents, journal, signals
-from handrail.core.grouping import Known, incident_id
+from handrail.core.grouping import Closed, Known, incident_id
 from handrail.model.alert import Source
 from handrail.model.arrival import Arrival
+from handrail.model.incident import State
+from handrail.model.reason import Reason
 
 T = TypeVar("T")
 Place = tuple[str, int, int]
+Episode = tuple[str, str]
+"""An identity and an episode of it."""
 
 AT_ONCE = 500
 """Values in one IN list: databases bound the number of parameters."""
+
+MERGES = 5
+"""So often an incident can have been merged into one that was merged itself."""
 
 _HTTP = "http:"
 
@@ -60,69 +68,115 @@ async def seen_before(tx: Tx, sources: Iterable[Source]) -> dict[Place, str]:
 
 @dataclass
 class Story:
-    """An incident that arrivals may join. `told` and `told_at`: how many of its alerts are journalled, since when.
+    """An incident that arrivals may join. `told` and `told_at`: how many of its alerts are journalled, since when;
+    `said` when one of each status was last. `into` is the incident that it was merged into.
 
     `whole` is False where its journal does not end where it should: nothing is appended to that one.
     """
 
     id: str
     identity: str
-    is_open: bool = True
+    state: str = str(State.OPENED)
     ended_at: datetime | None = None
+    reason: Reason | None = None
+    into: str = ""
     head: Head = START
     whole: bool = True
     told: int = 0
-    told_at: datetime | None = None
+    said: dict[str, datetime] = field(default_factory=dict)
+
+    @property
+    def is_open(self) -> bool:
+        return self.ended_at is None
+
+    @property
+    def told_at(self) -> datetime | None:
+        return max(self.said.values(), default=None)
+
+    def tell(self, status: str, at: datetime) -> None:
+        self.told += 1
+        self.said[status] = at
 
 
 @dataclass
 class Stories:
-    """By id, and by identity: the open one, and the one that ended last."""
+    """By id, and by identity: the open one, and the one that ended last. `times` counts incidents by identity and
+    episode."""
 
     cluster: str
     by_id: dict[str, Story] = field(default_factory=dict)
     open: dict[str, Story] = field(default_factory=dict)
     ended: dict[str, Story] = field(default_factory=dict)
+    times: dict[Episode, int] = field(default_factory=dict)
 
     def add(self, story: Story) -> None:
         self.by_id[story.id] = story
-        if story.is_open:
+        if story.ended_at is None:
             self.open[story.identity] = story
-        elif story.ended_at is not None:
-            known = self.ended.get(story.identity)
-            if known is None or known.ended_at is None or known.ended_at < story.ended_at:
-                self.ended[story.identity] = story
+            return
+        known = self.ended.get(story.identity)
+        if known is None or known.ended_at is None or known.ended_at < story.ended_at:
+            self.ended[story.identity] = story
+
+    def begin(self, story: Story, arrival: Arrival) -> None:
+        """A new incident, opened by this arrival."""
+        episode = (arrival.identity, arrival.episode)
+        self.times[episode] = self.times.get(episode, 0) + 1
+        self.add(story)
+
+    def newest_id(self, arrival: Arrival) -> str:
+        """Of this very episode, "" where there is none: generations are counted without a gap."""
+        times = self.times.get((arrival.identity, arrival.episode), 0)
+        return incident_id(arrival, self.cluster, times - 1) if times else ""
 
     def known(self, arrival: Arrival, accept_unlabelled: bool, now: datetime, max_age: timedelta) -> Known:
-        """An incident of this very episode counts before one that ended later."""
-        same = self.by_id.get(incident_id(arrival, self.cluster))
-        going_on = self.open.get(arrival.identity) or (same if same and same.is_open else None)
-        ended = same if same and not same.is_open else self.ended.get(arrival.identity)
+        """The newest incident of this very episode counts before one of another that ended later."""
+        same = self.by_id.get(self.newest_id(arrival))
+        last = self._goes_on_as(self.open.get(arrival.identity) or same or self.ended.get(arrival.identity))
         return Known(
-            open=going_on.id if going_on else "",
-            closed=ended.id if ended else "",
-            closed_same_episode=ended is not None and ended is same,
-            closed_at=ended.ended_at if ended else None,
+            open=last.id if last and last.is_open else "",
+            closed=_closed(last, same is not None) if last else None,
+            generation=self.times.get((arrival.identity, arrival.episode), 0),
             cluster=self.cluster,
             accept_unlabelled=accept_unlabelled,
             now=now,
             max_age=max_age,
         )
 
+    def _goes_on_as(self, story: Story | None) -> Story | None:
+        """What was merged is with the other one, whatever has become of that since."""
+        for _ in range(MERGES):
+            if story is None or story.into not in self.by_id:
+                break
+            story = self.by_id[story.into]
+        return story
+
+
+def _closed(story: Story, same_episode: bool) -> Closed | None:
+    if story.ended_at is None:
+        return None
+    known = story.state in set(State)  # a word of a newer build: rather one incident too many than an alert lost
+    state = State(story.state) if known else State.SUPPRESSED
+    return Closed(incident=story.id, state=state, reason=story.reason, at=story.ended_at, same_episode=same_episode)
+
 
 async def recall(tx: Tx, arrivals: Iterable[Arrival]) -> Stories:
     """Every incident that any of these may belong to, locked."""
-    identities: set[str] = set()
-    wanted: set[str] = set()
-    for arrival in arrivals:
-        identities.add(arrival.identity)
-        wanted.add(incident_id(arrival, tx.cluster))
-    for chunk in chunks(sorted(identities)):
-        wanted.update(await _of_identities(tx, chunk))
     stories = Stories(tx.cluster)
-    for chunk in chunks(sorted(wanted)):
-        for story in await _stories(tx, chunk):
-            stories.add(story)
+    of_episode = {(arrival.identity, arrival.episode): arrival for arrival in arrivals}
+    wanted: set[str] = set()
+    for chunk in chunks(sorted({identity for identity, _ in of_episode})):
+        wanted.update(await _of_identities(tx, chunk))
+    for pairs in chunks(sorted(of_episode)):
+        stories.times.update(await _times(tx, pairs))
+    wanted.update(filter(None, map(stories.newest_id, of_episode.values())))
+    for _ in range(MERGES):
+        for chunk in chunks(sorted(wanted)):
+            for story in await _stories(tx, chunk):
+                stories.add(story)
+        wanted = {story.into for story in stories.by_id.values()} - stories.by_id.keys() - {""}
+        if not wanted:
+            break
     return stories
 
 
@@ -143,22 +197,51 @@ async def _of_identities(tx: Tx, identities: list[str]) -> set[str]:
     return {*(await tx.conn.execute(going_on)).scalars(), *(await tx.conn.execute(ended)).scalars()}
 
 
-async def _stories(tx: Tx, ids: list[str]) -> list[Story]:
-    shown = (
-        select(incidents.c.id, incidents.c.identity, incidents.c.is_open, incidents.c.ended_at, incidents.c.head)
-        .where(incidents.c.id.in_(ids))
-        .with_for_update()
+async def _times(tx: Tx, episodes: list[Episode]) -> dict[Episode, int]:
+    """How many incidents each has had. Of other pairs of the same words too: harmless, and one query."""
+    counted = (
+        select(incidents.c.identity, incidents.c.episode, func.count().label("times"))
+        .where(
+            incidents.c.cluster == tx.cluster,
+            incidents.c.identity.in_({identity for identity, _ in episodes}),
+            incidents.c.episode.in_({episode for _, episode in episodes}),
+        )
+        .group_by(incidents.c.identity, incidents.c.episode)
     )
+    return {(row.identity, row.episode): row.times for row in await tx.conn.execute(counted)}
+
+
+async def _stories(tx: Tx, ids: list[str]) -> list[Story]:
+    names = ("id", "identity", "state", "is_open", "ended_at", "head")
+    shown = select(*(incidents.c[name] for name in names)).where(incidents.c.id.in_(ids)).order_by(incidents.c.id)
+    shown = shown.with_for_update()  # in the order of the ids, as everywhere
     rows = (await tx.conn.execute(shown)).all()
-    ends = await _ends(tx, [row.id for row in rows])
-    told = await _told(tx, [row.id for row in rows])
-    found: list[Story] = []
+    found = [row.id for row in rows]
+    ends, said = await _ends(tx, found), await _said(tx, found)
+    noise = await _suppressed(tx, [row.id for row in rows if row.state == State.SUPPRESSED])
+    stories: list[Story] = []
     for row in rows:
-        end = ends.get(row.id, START)
-        times, since = told.get(row.id, (0, None))
-        story = Story(row.id, row.identity, row.is_open, row.ended_at, end, end.seq == row.head, times, since)
-        found.append(story)
-    return found
+        end, (times, by_status), (reason, into) = ends.get(row.id, START), said[row.id], noise.get(row.id, (None, ""))
+        whole = end.seq == row.head
+        stories.append(Story(row.id, row.identity, row.state, row.ended_at, reason, into, end, whole, times, by_status))
+    return stories
+
+
+async def _suppressed(tx: Tx, ids: list[str]) -> dict[str, tuple[Reason | None, str]]:
+    """Why they were closed as noise, and the incident that goes on with it. None where it is damaged, or a
+    word of a newer build: that says nothing, and then nobody is silent about it."""
+    if not ids:
+        return {}
+    ends = select(journal.c.incident, journal.c.data).where(journal.c.incident.in_(ids), journal.c.kind == "suppressed")
+    return {id_: _why(text) for id_, text in await tx.conn.execute(ends)}
+
+
+def _why(text: str) -> tuple[Reason | None, str]:
+    try:
+        said = json.loads(text)
+        return Reason(said["reason"]), str(said["into"])
+    except (ValueError, TypeError, KeyError):
+        return None, ""
 
 
 async def _ends(tx: Tx, ids: list[str]) -> dict[str, Head]:
@@ -174,10 +257,15 @@ async def _ends(tx: Tx, ids: list[str]) -> dict[str, Head]:
     return {row.incident: Head(row.seq, row.hash) for row in await tx.conn.execute(ends)}
 
 
-async def _told(tx: Tx, ids: list[str]) -> dict[str, tuple[int, datetime | None]]:
+async def _said(tx: Tx, ids: list[str]) -> dict[str, tuple[int, dict[str, datetime]]]:
+    """How many alerts of each incident are journalled, and when one of each status was last."""
     counted = (
-        select(signals.c.incident, func.count().label("times"), func.max(signals.c.at).label("since"))
+        select(signals.c.incident, signals.c.status, func.count().label("times"), func.max(signals.c.at).label("last"))
         .where(signals.c.incident.in_(ids), signals.c.seq.is_not(None))
-        .group_by(signals.c.incident)
+        .group_by(signals.c.incident, signals.c.status)
     )
-    return {row.incident: (row.times, row.since) for row in await tx.conn.execute(counted)}
+    found: dict[str, tuple[int, dict[str, datetime]]] = {id_: (0, {}) for id_ in ids}
+    for row in await tx.conn.execute(counted):
+        times, by_status = found[row.incident]
+        found[row.incident] = (times + row.times, {**by_status, row.status: row.last})
+    return found

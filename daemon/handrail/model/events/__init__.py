@@ -27,8 +27,10 @@ from handrail.model.events.acting import (
 )
 from handrail.model.events.arrivals import (
     AlertAttached,
+    Follows,
     Gathered,
     GatheringBegun,
+    Held,
     Opened,
 )
 from handrail.model.events.ends import (
@@ -70,10 +72,12 @@ __all__ = [
     "Compiled",
     "Entry",
     "Event",
+    "Follows",
     "Gathered",
     "GatheringBegun",
     "GivenBack",
     "HandedOver",
+    "Held",
     "Intent",
     "ModelAnswered",
     "ModelAsked",
@@ -105,6 +109,7 @@ Event = Annotated[
     Opened
     | AlertAttached
     | GatheringBegun
+    | Held
     | Gathered
     | Offered
     | ModelAsked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
 from handrail.model.alert import Alert, Source
@@ -12,6 +13,15 @@ from handrail.model.target import LabelledTarget, ObjectRef
 from handrail.model.value import Value
 
 
+class Follows(Value):
+    """The closed incident whose alert fires on, or again: `ended` is its terminal state. `echo` says that it had
+    resolved by itself a moment before, so this may be the late word of the other one of a pair (alertmanager#4008)."""
+
+    incident: str
+    ended: str
+    echo: bool = False
+
+
 class Opened(Value):
     kind: Literal["opened"] = "opened"
     alert: Alert
@@ -20,18 +30,34 @@ class Opened(Value):
     findings: tuple[Finding, ...]
     identity: str
     episode: str
+    follows: Follows | None = None
 
 
 class AlertAttached(Value):
-    """Another alert of the same thing, firing or resolved: evidence, never a trigger and never proof."""
+    """Another alert of the same thing, firing or resolved: evidence, never a trigger and never proof.
+
+    `closed` is the terminal state that the incident had already ended in when it came, "" while it was open.
+    """
 
     kind: Literal["alert_attached"] = "alert_attached"
     alert: Alert
     source: Source
+    closed: str = ""
 
 
 class GatheringBegun(Value):
     kind: Literal["gathering_begun"] = "gathering_begun"
+
+
+class Held(Value):
+    """An alert that came again, and nothing wrong to be seen: looked at once more at `until`, before it is closed.
+
+    What flaps meanwhile joins this incident, so that it opens at most one in that time.
+    """
+
+    kind: Literal["held"] = "held"
+    until: datetime
+    detail: str
 
 
 class Gathered(Value):
