@@ -13,7 +13,7 @@ from typing import NamedTuple
 from handrail.decode import cloudevents, documents, otlp, sniff
 from handrail.decode.documents import Shape
 from handrail.decode.foreign import foreign
-from handrail.decode.parts import EVENT_AGE, Origin, Part, collect, only, refuse
+from handrail.decode.parts import EVENT_AGE, Origin, Part, collect, only, passed, refuse
 from handrail.model.mapping import NO_MAPPING, AlertMapping
 from handrail.model.reason import Reason, Refusal
 from handrail.model.record import Decoded, Record
@@ -25,6 +25,9 @@ MAX_RECORD = 4 * 1024 * 1024
 
 SIGNALS = ("logs", "metrics", "traces", "auto")
 ENCODINGS = ("otlp_proto", "otlp_json", "alertmanager", "grafana", "cloudevents", "raw", "auto")
+
+OWN_MARK = "handrail.reason"
+"""The header of every dead letter."""
 
 TAKES: Mapping[str, frozenset[Shape]] = {
     "alertmanager": frozenset({Shape.ALERTMANAGER}),
@@ -56,12 +59,19 @@ def decode(
     `signal` is one of SIGNALS and matters to OTLP alone; `encoding` is one of ENCODINGS.
     """
     value = record.value
+    if _is_our_own(record):
+        return collect([passed("a dead letter of Handrail's own")])
     if not value:
         return only(Reason.EMPTY, _nothing(record))
     if len(value) > MAX_RECORD:
         return only(Reason.TOO_LARGE, f"{len(value)} bytes; at most {MAX_RECORD} are read")
     origin = Origin(at=record.at, wire="", mapping=mapping, event_age=event_age)
     return collect(_parts(record, value, Topic(signal, encoding), origin))
+
+
+def _is_our_own(record: Record) -> bool:
+    """A dead letter that came back would be buried again, and come back (keep #5111: own output set off a run)."""
+    return any(name == OWN_MARK for name, _ in record.headers)
 
 
 def _nothing(record: Record) -> str:
