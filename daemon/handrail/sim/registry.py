@@ -77,6 +77,8 @@ class Registry:
         """Update an object by editing a copy of it, as controllers do."""
         wanted = clone(before)
         edit(wanted)
+        if wanted == before:
+            return before
         return self.update(kind, before, wanted, how)
 
     def _commit(self, kind: Kind, before: Obj, after: Obj, how: How) -> Obj:
