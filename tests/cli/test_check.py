@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -123,6 +124,16 @@ async def test_what_hangs_is_given_up_and_said_while_it_is_waited_for(
         lines = await check(here.path, heard.append)
     assert "waiting for kafka" in heard
     assert "FAIL kafka: no answer within 1 s; is it reachable from here?" in [str(line) for line in lines]
+
+
+async def test_a_machine_that_is_slow_to_load_libraries_is_not_taken_for_what_is_away(
+    here: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handrail.check.SECONDS", 0.5)
+    monkeypatch.setattr("handrail.check.load", lambda names: time.sleep(0.6))
+    lines = await here.check()
+    assert only(lines, "store").ok
+    assert only(lines, "policy").ok
 
 
 async def test_a_fault_of_a_probe_is_a_line_and_no_traceback(here: Site, monkeypatch: pytest.MonkeyPatch) -> None:

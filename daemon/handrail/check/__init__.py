@@ -13,7 +13,7 @@ from pathlib import Path
 from handrail.adapters.http.server import listen_address
 from handrail.adapters.settings import load_config
 from handrail.check.lines import Line, fail, ok
-from handrail.check.probes import configured
+from handrail.check.probes import configured, load
 from handrail.model.errors import BadConfig, HandrailError
 
 __all__ = ["Line", "check"]
@@ -29,7 +29,9 @@ async def check(path: Path, progress: Callable[[str], None]) -> list[Line]:
         listen_address(config.http.listen)
     except BadConfig as wrong:
         return [fail("config", line) for line in str(wrong).splitlines()]
-    tasks = {name: asyncio.create_task(probe(config)) for name, probe in configured(config).items()}
+    probes = configured(config)
+    await asyncio.to_thread(load, probes)
+    tasks = {name: asyncio.create_task(probe(config)) for name, probe in probes.items()}
     await _wait(tasks, progress)
     found = [line for name, task in tasks.items() for line in _lines(name, task)]
     return [ok("config", f"{path} is valid"), *found]

@@ -5,12 +5,13 @@ Raises whatever the adapters raise (HandrailError): the caller makes a line of i
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,6 +26,14 @@ from handrail.model.step import Step
 
 MODEL_SECONDS = 8.0
 FREE_BYTES = 100 * 1024 * 1024
+
+LIBRARIES = {
+    "kafka": "handrail.adapters.kafka",
+    "cluster": "handrail.check.rights",
+    "slack": "handrail.adapters.slack",
+    "model": "anthropic",
+    "prometheus": "handrail.adapters.prometheus",
+}
 
 Probe = Callable[[Config], Coroutine[Any, Any, list[Line]]]
 
@@ -41,6 +50,17 @@ def configured(config: Config) -> dict[str, Probe]:
     if config.prometheus is not None:
         found["prometheus"] = partial(_prometheus, config.prometheus)
     return found
+
+
+def load(names: Iterable[str]) -> None:
+    """What these probes need, ahead of them: it takes seconds on a busy machine, which nobody else is to blame for.
+
+    What can't be loaded is left to the probe to say.
+    """
+    for name in names:
+        if name in LIBRARIES:
+            with suppress(ImportError):
+                import_module(LIBRARIES[name])
 
 
 async def _policy(config: Config) -> list[Line]:
@@ -132,10 +152,11 @@ async def _model(config: Config) -> list[Line]:
     model = config.planner.model
     if model.key is None:
         return [fail("model", f"planner.mode is {config.planner.mode} but planner.model.key names no key; add it")]
+    import anthropic
+
     from handrail.adapters.claude.client import API
 
     key = Secret(model.key, "planner.model.key")()
-    anthropic = await asyncio.to_thread(__import__, "anthropic")
     client = anthropic.AsyncAnthropic(api_key=key, base_url=model.base_url or API, max_retries=0, timeout=MODEL_SECONDS)
     try:
         async with client:

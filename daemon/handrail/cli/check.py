@@ -17,7 +17,7 @@ def check(path: Path, as_json: bool) -> None:
     """Prove the configuration and all that it names.
 
     Files, brokers, topics, cluster, rights, Slack, model and the rest: one line each, `ok` or `FAIL` with what to do;
-    exit 1 where one fails. Changes nothing, takes ten seconds at most.
+    exit 1 where one fails. Changes nothing; waits ten seconds at most.
 
     \b
     Example:  handrail check --config handrail.yaml
