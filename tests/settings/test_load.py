@@ -65,6 +65,7 @@ def test_what_the_starter_only_shows_loads_too_once_it_is_uncommented(tmp_path: 
     assert config.prometheus is not None
     assert config.kafka.security.sasl is not None
     assert config.planner.model.key is not None
+    assert config.alerts.mapping.resolved == ("CLOSED",)
 
 
 def _shown() -> list[str]:
@@ -72,7 +73,7 @@ def _shown() -> list[str]:
     words = (
         "ca_file sasl mechanism username password kubeconfig model key name max_calls max_input_tokens slack channel"
     )
-    words += " bot_token app_token webhook url prometheus"
+    words += " bot_token app_token webhook url prometheus mapping status firing resolved namespace kind object"
     keys = tuple(f"{word}:" for word in words.split())
     text = STARTER.format(cluster="c").replace("protocol: PLAINTEXT", "protocol: SASL_SSL")
     return [

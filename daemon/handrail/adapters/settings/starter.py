@@ -15,7 +15,8 @@ cluster:
 kafka:
   bootstrap: [kafka-0.kafka:9092]
   topics:
-    # encoding: auto tells OTLP protobuf, OTLP JSON and the Alertmanager webhook apart by their first bytes.
+    # signal: logs, metrics or traces; OTLP protobuf does not name its own. encoding: auto tells the formats apart by
+    # the value itself: OTLP, Alertmanager, Grafana, CloudEvents, ... Try it: handrail decode FILE
     - {{name: otlp_logs, signal: logs, encoding: auto}}
   group: handrail
   # A stable member name spares a rebalance at each restart; each replica needs its own. HOSTNAME is the pod's name.
@@ -32,6 +33,19 @@ kafka:
     #   mechanism: SCRAM-SHA-512
     #   username: {{file: /etc/handrail/kafka/username}}
     #   password: {{file: /etc/handrail/kafka/password}}
+
+alerts:
+  # Kubernetes events that last occurred longer ago are passed over: a collector sends all of them when it restarts.
+  event_age_minutes: 15
+  # A sender's own attribute names, ours first (all keys: docs/wiring.md). A topic may have a mapping of its own.
+  # mapping:
+  #   name: monitor.title
+  #   status: monitor.state
+  #   firing: [OPEN, REOPENED]
+  #   resolved: CLOSED
+  #   namespace: app.namespace
+  #   kind: app.kind
+  #   object: app.name
 
 kubernetes:
   mode: in-cluster             # or kubeconfig
