@@ -1,24 +1,49 @@
-"""A store in a folder of its own, with a clock that only tests move."""
+"""A store with a clock that only tests move: in a file of its own, and again in a database of its own on a server."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
-from handrail.adapters.store import Store
+from handrail.adapters.store import Duty, Store
 from tests.factories import CLUSTER, FakeTime
+from tests.servers.postgres import Databases
+from tests.store.places import Template, on_server
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
+def kind(request: pytest.FixtureRequest) -> str:
+    """Which database; a module about one of them says so by a fixture of this name."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def template(postgres_server: Databases, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Template]:
+    made = Template(postgres_server, tmp_path_factory.mktemp("template"))
+    yield made
+    made.close()
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "handrail.db"
+def path(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """Names the database: its file, or a name for `behind`."""
+    if kind == "sqlite":
+        yield tmp_path / "handrail.db"
+        return
+    template: Template = request.getfixturevalue("template")
+    copy = template.copy()
+    yield copy
+    template.drop(copy)
 
 
 @pytest.fixture
-def url(path: Path) -> str:
-    return f"sqlite:///{path}"
+def url(path: Path, request: pytest.FixtureRequest) -> str:
+    if not on_server(path):
+        return f"sqlite:///{path}"
+    template: Template = request.getfixturevalue("template")
+    return template.url(path.name)
 
 
 @pytest.fixture
@@ -29,5 +54,6 @@ def time() -> FakeTime:
 @pytest.fixture
 async def store(url: str, time: FakeTime) -> AsyncIterator[Store]:
     opened = await Store.open(url, cluster=CLUSTER, clock=time)
+    assert await opened.on_duty(Duty.TELLING)
     yield opened
     await opened.close()

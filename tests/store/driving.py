@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from datetime import timedelta
-from pathlib import Path
 
 from handrail.adapters.store import Store
+from handrail.adapters.store.gate import Judge
 from handrail.core.gate import GateFacts
 from handrail.model import events as ev
 from handrail.model.alert import Alert
 from handrail.model.incident import Incident, State
 from handrail.model.reason import Refusal
+from handrail.model.switch import Permit
 from handrail.model.target import ObjectRef
 from handrail.model.value import digest
 from tests.factories import EVIDENCE, a_batch, a_target, an_alert, an_arrival, story_to
+from tests.store.places import behind
 
 MAX_AGE = timedelta(minutes=30)
 TEXTS = {digest(EVIDENCE): EVIDENCE}
+
+__all__ = ["arrive", "behind", "drive", "newest", "passes", "through_the_gate", "walk"]
 
 
 def passes(_facts: GateFacts) -> Refusal | None:
@@ -50,7 +53,7 @@ async def _one(store: Store, incident: Incident, event: ev.Event) -> Incident:
             assert isinstance(claimed, Incident)
             return claimed
         case ev.Intent() | ev.Attempted():
-            passed = await store.commit_intent(incident, event, passes)
+            passed = await through_the_gate(store, incident, event, passes)
             assert not isinstance(passed, Refusal)
             return passed[0]
         case ev.Outcome():
@@ -61,16 +64,17 @@ async def _one(store: Store, incident: Incident, event: ev.Event) -> Incident:
             return await store.append(incident, (event,))
 
 
+async def through_the_gate(
+    store: Store, incident: Incident, event: ev.Intent | ev.Attempted, judge: Judge
+) -> tuple[Incident, Permit] | Refusal:
+    """As whoever drives it does: with the lease."""
+    async with store.driving(incident) as ours:
+        assert ours
+        return await store.commit_intent(incident, event, judge)
+
+
 async def walk(store: Store, state: State, workload: str = "checkout", target: ObjectRef | None = None) -> Incident:
     """A new incident about `workload`, driven to a state."""
     offset = int(digest(workload)[:6], 16)
     id_ = await arrive(store, an_alert(workload=workload), offset=offset)
     return await drive(store, await newest(store, id_), story_to(state, id_, target or a_target(workload)))
-
-
-def behind(path: Path) -> sqlite3.Connection:
-    """Somebody with the file in hand, beside the daemon: triggers gone, changes committed at once."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-        connection.execute(f"DROP TRIGGER {name}")
-    return connection

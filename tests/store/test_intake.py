@@ -212,8 +212,9 @@ async def test_an_incident_whose_journal_was_cut_takes_nothing_more_and_its_neig
     assert took[1].fate is Fate.OPENED
 
 
+@pytest.mark.parametrize("kind", ["sqlite"])
 async def test_a_full_disk_is_transient_and_loses_nothing(store: Store) -> None:
-    engine = store._database._engine
+    engine = store._database._home.writes
     async with engine.connect() as conn:
         pages = (await conn.exec_driver_sql("PRAGMA page_count")).scalar_one()
 

@@ -167,9 +167,12 @@ async def test_half_a_surrogate_pair_from_the_world_is_stored_harmlessly(store: 
         "DELETE FROM journal",
         "INSERT OR REPLACE INTO journal SELECT * FROM journal WHERE seq = 1",
         "REPLACE INTO journal SELECT incident, seq, at, kind, version, '{}', actor, previous, hash FROM journal",
+        "TRUNCATE journal",
     ],
 )
-async def test_the_database_itself_refuses_to_change_the_journal(store: Store, statement: str) -> None:
+async def test_the_database_itself_refuses_to_change_the_journal(store: Store, kind: str, statement: str) -> None:
+    if statement.startswith("TRUNCATE" if kind == "sqlite" else ("INSERT OR", "REPLACE")):
+        return  # not a statement of this database
     incident = await walk(store, State.GATHERING)
     with pytest.raises(SQLAlchemyError, match="append-only"):
         async with store._database._writing() as tx:

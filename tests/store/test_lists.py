@@ -73,7 +73,7 @@ async def test_the_switch_says_who_why_and_when_and_outlives_a_restart(url: str,
 async def test_each_press_of_the_switch_is_in_the_books(store: Store) -> None:
     for stopped in (True, True, False):
         await store.set_switch(stopped, by="kubernetes:ops", why="because")
-    async with store._database._engine.connect() as conn:
+    async with store._database._home.writes.connect() as conn:
         told = (
             await conn.exec_driver_sql("SELECT seq, kind, actor FROM journal WHERE incident = 'system' ORDER BY seq")
         ).all()
@@ -146,7 +146,7 @@ async def test_a_store_that_answers_pings_silently_and_a_closed_file_is_transien
     await store.ping()
 
     async def locked() -> None:
-        async with store._database._engine.connect() as conn:
+        async with store._database._home.writes.connect() as conn:
             await conn.exec_driver_sql("DROP TABLE switch")
             await conn.commit()
 

@@ -16,6 +16,13 @@ from handrail.model.errors import BadConfig, Transient
 from tests.factories import CLUSTER, FakeTime, an_alert
 from tests.store.driving import arrive, behind
 
+
+@pytest.fixture
+def kind() -> str:
+    """Of files; test_postgresql.py says what a server is refused for."""
+    return "sqlite"
+
+
 OPENS = """
 import asyncio, sys
 from datetime import UTC, datetime
@@ -47,7 +54,9 @@ async def refused(url: str) -> str:
         ("sqlite://", "outlive the process"),
         ("sqlite:///:memory:", "outlive the process"),
         ("sqlite:////tmp/x.db?mode=memory", "outlive the process"),
-        ("postgresql://db/handrail", "not supported yet"),
+        ("mysql://db/handrail", "not supported"),
+        ("postgresql://handrail:hunter2@db/handrail", "store.password"),
+        ("postgresql://handrail@db/handrail?password=hunter2", "store.password"),
         ("no url at all", "no database URL"),
     ],
 )
@@ -55,6 +64,7 @@ async def test_a_url_that_can_hold_no_journal_is_refused(url: str, says: str) ->
     message = await refused(url)
     assert message.startswith("store.url: ")
     assert says in message
+    assert "hunter2" not in message
 
 
 async def test_a_missing_folder_is_named_and_not_created(tmp_path: Path) -> None:
@@ -136,7 +146,7 @@ async def test_each_opening_is_a_new_epoch(url: str) -> None:
 
 
 async def test_connections_are_durable_and_wait_for_each_other(store: Store) -> None:
-    async with store._database._engine.connect() as conn:
+    async with store._database._home.writes.connect() as conn:
         found = {
             name: (await conn.exec_driver_sql(f"PRAGMA {name}")).scalar_one()
             for name in ("journal_mode", "synchronous", "busy_timeout", "foreign_keys")

@@ -14,7 +14,7 @@ from handrail.adapters import store
 from handrail.adapters.store.schema import metadata
 
 FOLDER = Path(store.__file__).parent
-OWN_WORDS = re.compile(r"PRAGMA|BEGIN IMMEDIATE|RAISE\(|INSERT OR|exec_driver_sql|text\(|dialects\.sqlite")
+OWN_WORDS = re.compile(r"PRAGMA|BEGIN IMMEDIATE|RAISE\(|INSERT OR|exec_driver_sql|dialects\.sqlite")
 
 
 @pytest.mark.parametrize("table", metadata.sorted_tables, ids=str)

@@ -1,6 +1,8 @@
 """The store: journal, inbox and stop switch in SQL. One transaction per decision; a decision is nothing before it."""
 
+from handrail.adapters.store.duties import Duty
+from handrail.adapters.store.home import Access
 from handrail.adapters.store.store import Store
 from handrail.adapters.store.values import AuditReport, IncidentRow, StreamAudit, Telling
 
-__all__ = ["AuditReport", "IncidentRow", "Store", "StreamAudit", "Telling"]
+__all__ = ["Access", "AuditReport", "Duty", "IncidentRow", "Store", "StreamAudit", "Telling"]

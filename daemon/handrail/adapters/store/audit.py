@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import select
 
+from handrail.adapters.store.blobs import said_in
 from handrail.adapters.store.chain import Broken, Row, verify
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.journal import AS_STORED, as_entry, as_row, cut_off
@@ -68,7 +69,7 @@ async def _evidence(tx: Tx) -> list[StreamAudit]:
     entries = 0
     async for row in await tx.conn.stream(select(blobs)):
         entries += 1
-        if digest(row.text) != row.digest:
+        if digest(said_in(row.text)) != row.digest:
             wrong.append(row.digest[:12])
     if not wrong:
         return []

@@ -22,31 +22,49 @@ TRIES = 3
 
 
 async def claim(tx: Tx, incident: Incident, gathered: Gathered, actor: str) -> Incident | str:
-    """The new fold, or the id of the open incident that holds the target and now has this one's alert too."""
-    current = await lock_at(tx, incident)
+    """The new fold, or the id of the open incident that holds the target and now has this one's alert too.
+
+    Each try is a savepoint, at whose end its locks are given back: both incidents are locked in the order of their ids,
+    as everywhere, and which one has the target may turn out only when the index says no.
+    """
     if not gathered.target.uid:
         raise Bug(f"{incident.id}: a target without a UID can't be claimed")
     for _ in range(TRIES):
+        winner = await _holder(tx, incident, gathered.target.uid)
         try:
-            async with tx.conn.begin_nested():
-                return await extend(tx, current, (gathered,), actor)
+            async with tx.conn.begin_nested() as savepoint:
+                found = await _try(tx, incident, gathered, winner, actor)
+                if found is not None:
+                    return found
+                await savepoint.rollback()
         except IntegrityError:
-            winner = await _holder(tx, current, gathered.target.uid)
-        if winner:
-            await _merge(tx, current, winner, actor)
-            return winner
-    raise Transient(f"the claim on {gathered.target} keeps changing hands")
+            continue
+    raise Transient(f"the claim on {gathered.target} keeps changing hands", retry_after=0.5)
+
+
+async def _try(tx: Tx, incident: Incident, gathered: Gathered, winner: str, actor: str) -> Incident | str | None:
+    """None where the target has changed hands before the locks were there. Raises IntegrityError where it was free and
+    somebody has claimed it since."""
+    for id_ in sorted(filter(None, (incident.id, winner))):
+        await tx.conn.execute(select(incidents.c.id).where(incidents.c.id == id_).with_for_update())
+    current = await lock_at(tx, incident)
+    if await _holder(tx, current, gathered.target.uid) != winner:
+        return None
+    if not winner:
+        return await extend(tx, current, (gathered,), actor)
+    await _merge(tx, current, winner, actor)
+    return winner
 
 
 async def _holder(tx: Tx, loser: Incident, uid: str) -> str:
-    """Locked, so that it can't end before the merge is in its journal; "" where it has ended meanwhile."""
+    """The open incident that has the target, "" where it is free."""
     holds = select(incidents.c.id).where(
         incidents.c.cluster == loser.cluster,
         incidents.c.target_uid == uid,
         incidents.c.is_open.is_(True),
         incidents.c.id != loser.id,
     )
-    return (await tx.conn.execute(holds.with_for_update())).scalar_one_or_none() or ""
+    return (await tx.conn.execute(holds)).scalar_one_or_none() or ""
 
 
 async def _merge(tx: Tx, loser: Incident, winner: str, actor: str) -> None:

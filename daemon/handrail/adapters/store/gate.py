@@ -6,19 +6,22 @@ core's business (core/gate.py); what is an invariant whatever anybody judges is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import insert, select
 
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.journal import extend, lock_at
-from handrail.adapters.store.schema import incidents, meta, saga_starts
+from handrail.adapters.store.leases import epochs
+from handrail.adapters.store.once import insert_once
+from handrail.adapters.store.schema import meta, saga_starts, targets
+from handrail.adapters.store.starts import recent
 from handrail.adapters.store.stop import switch_now
 from handrail.core.gate import GateFacts
 from handrail.model.errors import Bug
 from handrail.model.events import Attempted, Intent
 from handrail.model.incident import Incident
-from handrail.model.reason import Refusal
+from handrail.model.reason import Reason, Refusal
 from handrail.model.switch import Permit
 from handrail.model.write import Direction
 
@@ -32,7 +35,8 @@ async def commit_intent(
     current = await lock_at(tx, incident)
     intent = _intent_of(current, event)
     uids = _uids(current, intent)
-    refusal = judge(await _facts(tx, current, uids))
+    facts = await _facts(tx, current, uids)
+    refusal = judge(facts) or _fenced(facts)
     if refusal is not None:
         return refusal
     moved = await extend(tx, current, (event,), actor)
@@ -45,6 +49,13 @@ async def commit_intent(
         attempt=sum(len(run.attempts) for run in moved.writes if run.intent.write.key == intent.write.key),
     )
     return moved, permit
+
+
+def _fenced(facts: GateFacts) -> Refusal | None:
+    """Whatever anybody judges: who has been replaced writes nothing."""
+    if facts.epoch == facts.holder_epoch:
+        return None
+    return Refusal(reason=Reason.LEASE_LOST, detail="another process drives this now, or may")
 
 
 def _intent_of(incident: Incident, event: Intent | Attempted) -> Intent:
@@ -68,27 +79,35 @@ def _uids(incident: Incident, intent: Intent) -> frozenset[str]:
 
 
 async def _facts(tx: Tx, incident: Incident, uids: frozenset[str]) -> GateFacts:
-    """Rows are locked in this order everywhere: incident, switch, meta."""
+    """Rows are locked in this order everywhere: incidents by id, switch, meta, targets by UID."""
     switch = await switch_now(tx, locked=True)
-    holder = (await tx.conn.execute(select(meta.c.holder_epoch).with_for_update(read=True))).scalar_one()
-    others = saga_starts.c.target_uid.in_(uids) & (
-        (saga_starts.c.incident != incident.id) | (saga_starts.c.round != incident.round)
-    )
-    busy = select(incidents.c.id).where(
-        incidents.c.cluster == incident.cluster,
-        incidents.c.target_uid.in_(uids),
-        incidents.c.is_open.is_(True),
-        incidents.c.id != incident.id,
-    )
+    epoch, holder_epoch = await _epochs(tx, incident.id)
+    await _lock_targets(tx, sorted(uids))
+    others = await recent(tx, incident, uids)
     return GateFacts(
         incident=incident,
         switch=switch,
-        epoch=tx.epoch,
-        holder_epoch=holder,
-        last_saga_at=(await tx.conn.execute(select(func.max(saga_starts.c.at)).where(others))).scalar_one(),
-        busy_with=(await tx.conn.execute(busy.limit(1))).scalar_one_or_none() or "",
+        epoch=epoch,
+        holder_epoch=holder_epoch,
+        last_saga_at=others.last_saga_at,
+        busy_with=others.busy_with,
         now=tx.now,
     )
+
+
+async def _epochs(tx: Tx, id_: str) -> tuple[int, int]:
+    """Ours, and the one that counts. A file's is that of its last opening, a server's that of the incident's lease."""
+    if tx.leases is not None:
+        return await epochs(tx.conn, tx.leases, id_)
+    return tx.epoch, (await tx.conn.execute(select(meta.c.holder_epoch).with_for_update(read=True))).scalar_one()
+
+
+async def _lock_targets(tx: Tx, uids: Sequence[str]) -> None:
+    """One row each, made where there is none: two gates that want the same object come one after the other."""
+    there = select(targets.c.uid).where(targets.c.uid.in_(uids)).order_by(targets.c.uid)
+    known = set((await tx.conn.execute(there)).scalars())
+    await insert_once(tx, targets, [{"uid": uid} for uid in uids if uid not in known])
+    await tx.conn.execute(there.with_for_update())
 
 
 async def _record_start(tx: Tx, incident: Incident, uids: frozenset[str]) -> None:

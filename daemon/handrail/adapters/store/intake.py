@@ -20,7 +20,7 @@ from handrail.core.grouping import Place as Placed
 from handrail.core.grouping import place
 from handrail.model.alert import Alert, Source
 from handrail.model.arrival import Arrival, Batch, Fate, Took
-from handrail.model.errors import HeadMoved, Transient
+from handrail.model.errors import HeadMoved
 from handrail.model.events import AlertAttached, Opened
 from handrail.model.incident import State
 from handrail.model.reason import Reason
@@ -181,14 +181,14 @@ def _incident(tx: Tx, id_: str, arrival: Arrival) -> Stored:
 async def take(
     tx: Tx, batches: Sequence[Batch], max_age: timedelta, accept_unlabelled: bool
 ) -> tuple[tuple[Took, ...], ...]:
-    """What became of every arrival, in the order of the batches. Raises Transient when another replica took in the
-    same things at the same moment."""
+    """What became of every arrival, in the order of the batches. Raises HeadMoved when another replica took in the
+    same things at the same moment: then it must be placed anew."""
     seen = await seen_before(tx, (batch.source for batch in batches))
     stories = await recall(tx, (arrival for batch in batches for arrival in batch.arrivals))
     taking = Taking(tx, seen, stories, accept_unlabelled)
     took = tuple(taking.batch(batch, max_age) for batch in batches)
     try:
         await taking.write()
-    except (IntegrityError, HeadMoved) as raced:
-        raise Transient("another replica took in the same alerts just now", retry_after=0.5) from raced
+    except IntegrityError as raced:
+        raise HeadMoved("another replica took in the same alerts just now") from raced
     return took

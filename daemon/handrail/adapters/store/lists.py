@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, insert, select, true
 
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.journal import clean
@@ -15,6 +15,14 @@ FOUND_AT_MOST = 10
 async def open_heads(tx: Tx) -> dict[str, int]:
     """Open incidents with the heads of their journals, oldest first."""
     open_ = select(incidents.c.id, incidents.c.head).where(incidents.c.is_open.is_(True))
+    found = await tx.conn.execute(open_.order_by(incidents.c.opened_at, incidents.c.id))
+    return {row.id: row.head for row in found}
+
+
+async def open_work(tx: Tx) -> dict[str, int]:
+    """Those of them that no other replica drives just now."""
+    free = true() if tx.leases is None else tx.leases.free()
+    open_ = select(incidents.c.id, incidents.c.head).where(incidents.c.is_open.is_(True), free)
     found = await tx.conn.execute(open_.order_by(incidents.c.opened_at, incidents.c.id))
     return {row.id: row.head for row in found}
 

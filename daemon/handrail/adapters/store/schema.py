@@ -13,6 +13,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    DateTime,
     ForeignKey,
     Index,
     Integer,
@@ -25,8 +26,8 @@ from sqlalchemy.engine import Dialect
 
 from handrail.model.errors import Bug
 
-SCHEMA = 1
-"""What this build creates."""
+SCHEMA = 2
+"""What this build migrates to and needs at least (migrations/versions)."""
 
 READER = 1
 """A database whose `min_reader` is above this is refused (design, state rule 10)."""
@@ -38,10 +39,14 @@ SYSTEM = "system"
 """The stream of the journal that belongs to no incident: stop and start."""
 
 
+Words = Text().with_variant(Text(collation="C"), "postgresql")
+"""Text that every database sorts as Python does: rows are locked in one order, whoever sorts."""
+
+
 class UtcText(TypeDecorator[datetime]):
     """An aware time as ISO text in UTC with microseconds: sorts as text as it does as time, on every database."""
 
-    impl = Text
+    impl = Words
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> str | None:
@@ -72,32 +77,38 @@ meta = Table(
 inbox = Table(
     "inbox",
     metadata,
-    Column("topic", Text, primary_key=True),
+    Column("topic", Words, primary_key=True),
     Column("partition", Integer, primary_key=True),
     Column("offset", BigInteger, primary_key=True),
-    Column("digest", Text, nullable=False),
+    Column("digest", Words, nullable=False),
     Column("at", UtcText, nullable=False),
 )
 
 incidents = Table(
     "incidents",
     metadata,
-    Column("id", Text, primary_key=True),
-    Column("cluster", Text, nullable=False),
-    Column("identity", Text, nullable=False),
-    Column("episode", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("title", Text, nullable=False),
-    Column("target_uid", Text),
-    Column("target", Text, nullable=False),
+    Column("id", Words, primary_key=True),
+    Column("cluster", Words, nullable=False),
+    Column("identity", Words, nullable=False),
+    Column("episode", Words, nullable=False),
+    Column("state", Words, nullable=False),
+    Column("title", Words, nullable=False),
+    Column("target_uid", Words),
+    Column("target", Words, nullable=False),
     Column("opened_at", UtcText, nullable=False),
     Column("moved_at", UtcText, nullable=False),
     Column("ended_at", UtcText),
     Column("head", Integer, nullable=False),
     Column("epoch", Integer, nullable=False),
     Column("is_open", Boolean, nullable=False),
+    Column("holder", Words),
+    Column("lease_epoch", Integer, nullable=False, server_default="0"),
+    Column("lease_until", DateTime(timezone=True)),
 )
-"""A projection of the journal for look-ups and locks; what counts is the journal."""
+"""A projection of the journal for look-ups and locks; what counts is the journal.
+
+The last three are the lease: which replica drives it, by the database's clock. Unused on SQLite.
+"""
 
 _OPEN = incidents.c.is_open.is_(True)
 
@@ -124,15 +135,15 @@ signals = Table(
     "signals",
     metadata,
     Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    Column("incident", Text, ForeignKey("incidents.id")),
+    Column("incident", Words, ForeignKey("incidents.id")),
     Column("seq", Integer),
-    Column("identity", Text, nullable=False),
-    Column("episode", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("status", Text, nullable=False),
+    Column("identity", Words, nullable=False),
+    Column("episode", Words, nullable=False),
+    Column("name", Words, nullable=False),
+    Column("status", Words, nullable=False),
     Column("seen_at", UtcText, nullable=False),
     Column("at", UtcText, nullable=False),
-    Column("data", Text, nullable=False),
+    Column("data", Words, nullable=False),
 )
 """Every arrival. `seq` is its place in the incident's journal; NULL where it is counted only."""
 
@@ -142,36 +153,49 @@ Index("signals_by_identity", signals.c.identity, signals.c.seen_at)
 journal = Table(
     "journal",
     metadata,
-    Column("incident", Text, primary_key=True),
+    Column("incident", Words, primary_key=True),
     Column("seq", Integer, primary_key=True),
     Column("at", UtcText, nullable=False),
-    Column("kind", Text, nullable=False),
+    Column("kind", Words, nullable=False),
     Column("version", Integer, nullable=False),
-    Column("data", Text, nullable=False),
-    Column("actor", Text, nullable=False),
-    Column("previous", Text, nullable=False),
-    Column("hash", Text, nullable=False),
+    Column("data", Words, nullable=False),
+    Column("actor", Words, nullable=False),
+    Column("previous", Words, nullable=False),
+    Column("hash", Words, nullable=False),
 )
 """Append-only; `data` is canonical JSON. `incident` may be the stream SYSTEM, so it is no foreign key."""
 
 saga_starts = Table(
     "saga_starts",
     metadata,
-    Column("target_uid", Text, primary_key=True),
-    Column("incident", Text, ForeignKey("incidents.id"), primary_key=True),
+    Column("target_uid", Words, primary_key=True),
+    Column("incident", Words, ForeignKey("incidents.id"), primary_key=True),
     Column("round", Integer, primary_key=True),
-    Column("saga", Text, nullable=False),
+    Column("saga", Words, nullable=False),
     Column("at", UtcText, nullable=False),
 )
 """The first intent of each saga on each object: what the interval between sagas is measured from."""
+
+targets = Table("targets", metadata, Column("uid", Words, primary_key=True))
+"""One row per object that a saga was meant for: what two gates lock when they want the same one."""
+
+duties = Table(
+    "duties",
+    metadata,
+    Column("name", Words, primary_key=True),
+    Column("holder", Words),
+    Column("epoch", Integer, nullable=False),
+    Column("until", DateTime(timezone=True)),
+)
+"""What one replica at a time does for all, by the database's clock. Unused on SQLite."""
 
 switch = Table(
     "switch",
     metadata,
     Column("id", Integer, CheckConstraint("id = 1"), primary_key=True),
     Column("stopped", Boolean, nullable=False),
-    Column("by", Text, nullable=False),
-    Column("why", Text, nullable=False),
+    Column("by", Words, nullable=False),
+    Column("why", Words, nullable=False),
     Column("at", UtcText),
     Column("head", Integer, nullable=False),
 )
@@ -180,16 +204,16 @@ switch = Table(
 blobs = Table(
     "blobs",
     metadata,
-    Column("digest", Text, primary_key=True),
-    Column("text", Text, nullable=False),
+    Column("digest", Words, primary_key=True),
+    Column("text", Words, nullable=False),
 )
 
 telling = Table(
     "telling",
     metadata,
-    Column("incident", Text, ForeignKey("incidents.id"), primary_key=True),
-    Column("channel", Text, nullable=False),
-    Column("ts", Text, nullable=False),
+    Column("incident", Words, ForeignKey("incidents.id"), primary_key=True),
+    Column("channel", Words, nullable=False),
+    Column("ts", Words, nullable=False),
     Column("told_seq", Integer, nullable=False),
 )
 """How far people have been told, and where in Slack."""

@@ -13,12 +13,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy import DDL, Connection, event
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy import Connection, event
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from handrail.adapters.store.schema import journal
+from handrail.adapters.store.home import parsed
+from handrail.adapters.store.wake import Wake
 from handrail.model.errors import BadConfig
 
 BUSY_MS = 5000
@@ -38,15 +39,12 @@ def database_file(url: str) -> Path:
 
     Raises BadConfig for everything that can't hold a durable journal.
     """
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        raise BadConfig(f"store.url: {url!r} is no database URL; write sqlite:////absolute/path.db") from None
-    if parsed.get_backend_name() != "sqlite":
-        raise BadConfig(f"store.url: {parsed.get_backend_name()} is not supported yet; write sqlite:////path.db")
-    if not parsed.database or parsed.database == ":memory:" or parsed.query:
+    named = parsed(url)
+    if named.get_backend_name() != "sqlite":
+        raise BadConfig("store.url: that names a server, not a file; write sqlite:////absolute/path.db")
+    if not named.database or named.database == ":memory:" or named.query:
         raise BadConfig("store.url: the journal must outlive the process; name a plain file: sqlite:////path.db")
-    path = Path(parsed.database).resolve()
+    path = Path(named.database).resolve()
     if not path.parent.is_dir():
         raise BadConfig(
             f"store.url: the folder {path.parent} does not exist; create it, or mount a volume there"
@@ -111,6 +109,40 @@ def _taken(lock: Path, holder: str) -> str:
     )
 
 
+class SqliteHome:
+    """One file, one process."""
+
+    shared = False
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = FileLock(path)
+        self.where = str(path)
+        self.reads = engine(path)
+        self.writes: AsyncEngine = self.reads.execution_options(**{WRITES: True})
+
+    def take(self) -> None:
+        self._lock.take()
+        create(self._path)
+
+    async def prepare(self, conn: AsyncConnection) -> None:
+        """Nothing: what the file is was seen when its first transaction began."""
+
+    def listener(self, wake: Wake, mine: str) -> None:
+        """Nobody else is here."""
+
+    def release(self) -> None:
+        self._lock.release()
+
+    def advice(self, error: DBAPIError) -> str:
+        said = str(error.orig)
+        if "readonly" in said or "unable to open" in said:
+            return "give this user the right to write the file and its folder"
+        if "not a database" in said or "malformed" in said:
+            return "it is no intact SQLite database; restore a backup, or name another file"
+        return "free what it needs and start again"
+
+
 def engine(database: Path) -> AsyncEngine:
     """Connections that obey us in when a transaction begins and how. Nothing is opened yet."""
     made = create_async_engine(
@@ -136,19 +168,3 @@ def _begin(connection: Connection) -> None:
     """A writer locks before it reads: what it decides from can't change under it."""
     writes = connection.get_execution_options().get(WRITES, False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-_APPEND_ONLY = (
-    "CREATE TRIGGER journal_refuses_update BEFORE UPDATE ON journal"
-    " BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
-    "CREATE TRIGGER journal_refuses_delete BEFORE DELETE ON journal"
-    " BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
-    # INSERT OR REPLACE deletes without waking a delete trigger
-    "CREATE TRIGGER journal_refuses_replace BEFORE INSERT ON journal"
-    " WHEN EXISTS (SELECT 1 FROM journal WHERE incident = NEW.incident AND seq = NEW.seq)"
-    " BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
-)
-
-for _trigger in _APPEND_ONLY:
-    _ddl = DDL(_trigger)  # type: ignore[no-untyped-call]  # SQLAlchemy's own gap
-    event.listen(journal, "after_create", _ddl.execute_if(dialect="sqlite"))

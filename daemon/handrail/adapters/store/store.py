@@ -1,22 +1,34 @@
 """The store: one object for all that is remembered. It commits what others decided, and refuses what must never be.
 
-It never decides what to do next, and never touches the cluster. Every method but `nudge` is one transaction; they raise
-Transient when the database is away, and then nothing has happened.
+It never decides what to do next, and never touches the cluster. Every method that commits is one transaction; they
+raise Transient when the database is away, and then nothing has happened (on a server that broke off at the very commit,
+perhaps all of it: whoever tries again looks first).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+import asyncio
+import contextlib
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
 
 from sqlalchemy import select
 
-from handrail.adapters.store import audit, blobs, claim, gate, intake, journal, late, lists, stop
-from handrail.adapters.store.database import Database, Tx
-from handrail.adapters.store.sqlite import database_file
+from handrail.adapters.store import audit, blobs, claim, gate, intake, journal, late, lists, starts, stop
+from handrail.adapters.store.database import Clock, Database, Tx
+from handrail.adapters.store.driving import Driving
+from handrail.adapters.store.duties import Duties, Duty, require
+from handrail.adapters.store.home import Access, home_of
+from handrail.adapters.store.leases import Leases
 from handrail.adapters.store.values import AuditReport, IncidentRow, Telling
 from handrail.adapters.store.wake import Wake
+from handrail.core.gate import Recent
 from handrail.model.arrival import Batch, Took
+from handrail.model.errors import HeadMoved, Transient
 from handrail.model.events import Attempted, Entry, Event, Gathered, Intent, ModelAnswered, Outcome
 from handrail.model.incident import Incident
 from handrail.model.reason import Refusal
@@ -24,31 +36,66 @@ from handrail.model.switch import Permit, Switch
 
 ACTOR = "handrail"
 
+RACES = 5
+"""How often a poll is placed anew where another replica took in the same alerts at the same moment."""
+
 
 class Store:
-    """Made by `open`. `epoch` counts how often this database was opened: an older process's intents are refused."""
+    """Made by `open`. `epoch` counts how often a file was opened: an older process's intents are refused. On a server
+    leases say the same of each incident."""
 
     def __init__(self, database: Database, wake: Wake, accept_unlabelled: bool) -> None:
         self._database = database
         self._wake = wake
         self._accept_unlabelled = accept_unlabelled
+        self._driving = Driving(database, database.leases)
+        self._duties = Duties(database, database.leases)
+        self._listening: asyncio.Task[None] | None = None
 
     @classmethod
     async def open(
-        cls, url: str, *, cluster: str, clock: Callable[[], datetime], accept_unlabelled: bool = True
+        cls,
+        url: str,
+        *,
+        cluster: str,
+        clock: Clock | None = None,
+        accept_unlabelled: bool = True,
+        access: Access | None = None,
     ) -> Store:
-        """`url` is sqlite:////absolute/path.db; `cluster` this daemon's own name; `clock` gives aware times.
+        """`url` is sqlite:////absolute/path.db or postgresql://user@host/database; `cluster` this daemon's own name;
+        `clock` gives aware times, without one the database's own counts.
 
-        Raises BadConfig for a URL that can't be used, a missing folder, a file that another process holds, or that a
-        newer build wrote.
+        Raises BadConfig for a URL that can't be used, a missing folder, a file that another process holds, a server
+        that does not let us in or has an older schema, and what only a newer build may read.
         """
-        wake = Wake()
-        database = Database(database_file(url), cluster, clock, wake)
+        access = access or Access()
+        home, wake = home_of(url, access), Wake()
+        leases = Leases(_name(), access.lease_seconds, time.monotonic) if home.shared else None
+        database = Database(home, cluster, clock, wake, leases)
         await database.open()
-        return cls(database, wake, accept_unlabelled)
+        store = cls(database, wake, accept_unlabelled)
+        store.listen()
+        return store
+
+    def listen(self) -> None:
+        """To other replicas, where there may be any."""
+        hints = self._database.hints()
+        if hints is not None:
+            self._listening = asyncio.create_task(hints.run(), name="hints")
 
     async def close(self) -> None:
+        """Gives back what is held, as far as the database can be reached."""
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.wait([self._listening])
+        await self._driving.let_all_go()
+        await self._duties.let_all_go()
         await self._database.close()
+
+    @property
+    def replica(self) -> str:
+        """This life of this replica, "" where there are no others."""
+        return self._database.leases.holder if self._database.leases else ""
 
     @property
     def epoch(self) -> int:
@@ -69,7 +116,10 @@ class Store:
         nothing. A record that was taken before gives a single SEEN_BEFORE."""
         if not batches:
             return ()
-        return await self._database.write(lambda tx: intake.take(tx, batches, max_age, self._accept_unlabelled))
+        for _ in range(RACES):
+            with contextlib.suppress(HeadMoved):
+                return await self._database.write(lambda tx: intake.take(tx, batches, max_age, self._accept_unlabelled))
+        raise Transient("other replicas keep taking in the same alerts", retry_after=0.5)
 
     # incidents
 
@@ -100,8 +150,9 @@ class Store:
 
         async def work(tx: Tx) -> Incident:
             current = await journal.lock_at(tx, incident)
+            moved = await journal.extend(tx, current, events, actor)
             await _keep(tx, kept)
-            return await journal.extend(tx, current, events, actor)
+            return moved
 
         return await self._database.write(work)
 
@@ -113,8 +164,9 @@ class Store:
         kept = dict(blobs)
 
         async def work(tx: Tx) -> Incident | str:
+            found = await claim.claim(tx, incident, gathered, actor)
             await _keep(tx, kept)
-            return await claim.claim(tx, incident, gathered, actor)
+            return found
 
         return await self._database.write(work)
 
@@ -123,6 +175,11 @@ class Store:
     ) -> tuple[Incident, Permit] | Refusal:
         """The gate: `judge` sees what this very transaction read. Raises HeadMoved; a refusal writes nothing."""
         return await self._database.write(lambda tx: gate.commit_intent(tx, incident, event, judge, actor))
+
+    async def recent(self, incident: Incident, uids: Iterable[str]) -> Recent:
+        """What other incidents did to these objects and to the incident's target, as the gate will read it."""
+        wanted = tuple(uids)
+        return await self._database.read(lambda tx: starts.recent(tx, incident, wanted))
 
     async def append_outcome(self, incident_id: str, outcome: Outcome, *, actor: str = ACTOR) -> Incident:
         """What became of a write: wherever the head is, also after the end, and once per attempt."""
@@ -135,8 +192,9 @@ class Store:
         kept = dict(blobs)
 
         async def work(tx: Tx) -> Incident:
+            found = await late.answer_model(tx, incident_id, answered, actor)
             await _keep(tx, kept)
-            return await late.answer_model(tx, incident_id, answered, actor)
+            return found
 
         return await self._database.write(work)
 
@@ -151,6 +209,10 @@ class Store:
     async def open_heads(self) -> dict[str, int]:
         """Open incidents, oldest first, with the seq at which each journal ends."""
         return await self._database.read(lists.open_heads)
+
+    async def open_work(self) -> dict[str, int]:
+        """As `open_heads`, without what other replicas drive just now."""
+        return await self._database.read(lists.open_work)
 
     async def count_by_state(self) -> dict[str, int]:
         return await self._database.read(lists.count_by_state)
@@ -167,6 +229,24 @@ class Store:
         """Ids that begin with `prefix`, at most ten: one where it is unambiguous."""
         return await self._database.read(lambda tx: lists.find(tx, prefix))
 
+    # replicas
+
+    def driving(self, incident: Incident) -> AbstractAsyncContextManager[bool]:
+        """Around one move. False where another replica drives this incident. Raises HeadMoved, Transient."""
+        return self._driving.driving(incident)
+
+    async def let_go(self, id_: str) -> None:
+        """The incident waits, or has ended: nothing of it is held. Never raises."""
+        await self._driving.let_go(id_)
+
+    def seconds_left(self, id_: str) -> float | None:
+        """How long a write of this incident may take, None where nothing but the write's own time-out says so."""
+        return self._driving.seconds_left(id_)
+
+    async def on_duty(self, duty: Duty) -> bool:
+        """True where this replica is the one that does it now. Raises Transient."""
+        return await self._duties.on_duty(duty)
+
     # the stop switch
 
     async def switch(self) -> Switch:
@@ -181,7 +261,13 @@ class Store:
         return await self._database.read(lambda tx: lists.told(tx, id_))
 
     async def save_telling(self, id_: str, telling: Telling) -> None:
-        await self._database.write(lambda tx: lists.save_told(tx, id_, telling))
+        """Raises Transient where another replica tells people now: what it saved is newer."""
+
+        async def work(tx: Tx) -> None:
+            await require(tx, Duty.TELLING, self._duties.epoch(Duty.TELLING))
+            await lists.save_told(tx, id_, telling)
+
+        await self._database.write(work)
 
     async def untold(self) -> tuple[str, ...]:
         """Incidents whose journal goes further than what people were told, also closed ones; oldest first."""
@@ -202,4 +288,10 @@ class Store:
 
 
 async def _keep(tx: Tx, texts: Mapping[str, str]) -> None:
+    """After the incident is locked, as everywhere: else two that keep the same text could wait for each other."""
     await blobs.keep(tx, texts)
+
+
+def _name() -> str:
+    """Of this life: a replica that is started again is another holder."""
+    return f"{os.uname().nodename[:60]}/{os.getpid()}/{secrets.token_hex(4)}"

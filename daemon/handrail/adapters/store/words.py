@@ -1,0 +1,36 @@
+"""The database's errors in our words: away (try again), or said wrongly by us."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as NoConnection
+
+from handrail.model.errors import BadConfig, Bug, Transient
+
+RETRY_SECONDS = 2.0
+
+NOT_OURS = frozenset({"42501", "42P01"})
+"""PostgreSQL's words for a right or a table that somebody has taken away: they may come back."""
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raises Transient where it may pass, Bug where our own statement was wrong."""
+    try:
+        yield
+    except (ProgrammingError, DataError, IntegrityError) as ours:
+        if getattr(ours.orig, "sqlstate", None) in NOT_OURS:
+            raise _away(ours) from ours
+        raise Bug(f"the store said something wrong to its database: {ours.orig}") from ours
+    except (DBAPIError, NoConnection) as away:
+        raise _away(away) from away
+    except BadConfig as no_password:
+        raise Transient(f"the store can't be reached: {no_password}", retry_after=RETRY_SECONDS) from no_password
+
+
+def _away(error: Exception) -> Transient:
+    cause = getattr(error, "orig", None) or error
+    return Transient(f"the store is away: {' '.join(str(cause).split())}", retry_after=RETRY_SECONDS)
