@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,8 +27,11 @@ from handrail.adapters.runbooks import RunbookPlanner
 from handrail.adapters.settings import PolicyFile, Secret
 from handrail.adapters.slack import Click, ClickStream, SlackDesk
 from handrail.adapters.store import Store
-from handrail.adapters.telemetry import Gauges
+from handrail.adapters.store.configured import access_of
+from handrail.adapters.telemetry import Gauges, Tally
 from handrail.adapters.telling import Teller
+from handrail.adapters.telling.away import StoreWatch
+from handrail.adapters.telling.duty import DeskOnDuty, HookOnDuty, JournalsOnDuty
 from handrail.adapters.webhook import Webhook
 from handrail.effects.desk import PeoplesDesk
 from handrail.effects.tools import Tools
@@ -50,6 +53,7 @@ class Daemon:
     intake: KafkaIntake
     reconciler: Reconciler
     teller: Teller
+    watch: StoreWatch
     clicks: ClickStream | None
     address: str
 
@@ -67,7 +71,8 @@ async def run(config: Config) -> None:
 
 async def serve(started: Daemon, stop: asyncio.Event) -> None:
     """All tasks in one group: one that fails ends the others, and the process with it."""
-    work: list[Callable[[], Awaitable[None]]] = [started.intake.run, started.reconciler.run, started.teller.run]
+    work: list[Callable[[], Awaitable[None]]] = [started.intake.run, started.reconciler.run]
+    work += [started.teller.run, started.watch.run]
     if started.clicks is not None:
         work.append(started.clicks.run)
     async with asyncio.TaskGroup() as group:
@@ -92,23 +97,27 @@ async def daemon(config: Config) -> AsyncIterator[Daemon]:
         store = await Store.open(
             config.store.url,
             cluster=config.cluster.name,
-            clock=utc_now,
             accept_unlabelled=config.cluster.accept_unlabelled,
+            access=access_of(config.store),
         )
         stack.push_async_callback(store.close)
         cluster = Cluster(config.kubernetes)
         stack.push_async_callback(cluster.close)
         await cluster.open()
-        tools = _tools(config, store, cluster, policy)
+        tally = Tally()
+        store.listen_to(tally)
+        tools = replace(_tools(config, store, cluster, policy), signs=tally)
         desk = PeoplesDesk(tools)
         intake = KafkaIntake(config.kafka, lambda records: on_records(tools, records), time.monotonic)
-        gauges = Gauges(store, intake.pulse, time.monotonic, policy.problem)
+        gauges = Gauges(store, intake.pulse, time.monotonic, policy.problem, tally)
         http = HttpServer(config.http, desk, Who(KubernetesRights(cluster)), gauges.ready, gauges.text)
         address = await http.start()
         stack.push_async_callback(http.stop)
         slack, clicks = _slack(config, desk)
-        teller = Teller(store, slack, _webhook(config), utc_now, contained)
-        yield Daemon(tools, intake, Reconciler(tools), teller, clicks, address)
+        hook = _webhook(config)
+        watch = StoreWatch(store.ping, hook, store.replica, utc_now)
+        teller = _teller(store, slack, hook)
+        yield Daemon(tools, intake, Reconciler(tools), teller, watch, clicks, address)
 
 
 def _tools(config: Config, store: Store, cluster: Cluster, policy: PolicyFile) -> Tools:
@@ -150,6 +159,13 @@ def _slack(config: Config, desk: PeoplesDesk) -> tuple[SlackDesk | None, ClickSt
         return (await desk.decide(click.incident, click.verb, person, click.request_id)).message
 
     return slack, ClickStream(slack, app, clicked)
+
+
+def _teller(store: Store, slack: SlackDesk | None, hook: Webhook | None) -> Teller:
+    """Of several replicas the one that has the duty."""
+    desk = DeskOnDuty(slack, store) if slack else None
+    second = HookOnDuty(hook, store) if hook else None
+    return Teller(JournalsOnDuty(store, store), desk, second, utc_now, contained)
 
 
 def _webhook(config: Config) -> Webhook | None:

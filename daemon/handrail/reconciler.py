@@ -8,7 +8,8 @@ incident goes to a person (a record to the dead letters), and its neighbours go 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+import zlib
+from collections.abc import Awaitable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 import structlog
@@ -40,6 +41,8 @@ async def on_records(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[
         raise
     except Exception as broken:
         log.exception("broken by a record")
+        if len(records) == 1:
+            tools.signs.refused(Reason.BROKEN, "intake")
         raise Undecodable(Reason.BROKEN, f"{type(broken).__name__}: {str(broken)[:300]}") from broken
 
 
@@ -56,22 +59,44 @@ async def contained(work: Awaitable[None]) -> None:
 
 
 async def advance(tools: Tools, incident_id: str) -> float | None:
-    """One move of one incident. Returns seconds until it is worth looking again; None when it has ended."""
+    """One move of one incident. Returns seconds until it is worth looking again; None when it has ended.
+
+    Where several replicas share the store, only who drives an incident moves it, and nothing of it is held while it
+    waits. What ends this from outside, as a kill does, leaves the lease to its time.
+    """
+    try:
+        wait = await _advance(tools, incident_id)
+    except Exception:
+        await tools.store.let_go(incident_id)
+        raise
+    if wait != 0.0:
+        await tools.store.let_go(incident_id)
+    return wait
+
+
+async def _advance(tools: Tools, incident_id: str) -> float | None:
     incident = await tools.store.incident(incident_id)
     if incident is None or incident.state.terminal:
         return None
     move = next_move(incident, await tools.store.switch(), tools.policy.last_good(), tools.now())
-    match move:
-        case saga.Record():
-            moved = await tools.store.append(incident, move.events)
-        case Do():
-            moved = await _patiently(tools, incident, move)
-        case Idle():
-            return _until(move, tools.now(), tools.config.poll_seconds)
+    if isinstance(move, Idle):
+        return _until(move, tools.now(), tools.config.poll_seconds)
+    async with tools.store.driving(incident) as ours:
+        if not ours:
+            return tools.config.poll_seconds
+        moved = await _make(tools, incident, move)
     _say(incident, moved)
     if moved.state.terminal and moved.open_write is None:
         return None
     return 0.0 if moved.seq != incident.seq else tools.config.poll_seconds
+
+
+async def _make(tools: Tools, incident: Incident, move: saga.Record | Do) -> Incident:
+    match move:
+        case saga.Record():
+            return await tools.store.append(incident, move.events)
+        case Do():
+            return await _patiently(tools, incident, move)
 
 
 def _say(before: Incident, after: Incident) -> None:
@@ -143,9 +168,10 @@ class Reconciler:
                 await self._tools.store.wait_changed(self._nap())
 
     async def start_due(self, group: asyncio.TaskGroup) -> None:
-        """Starts a task for each open incident that is due or whose journal has grown since it was looked at."""
+        """Starts a task for each open incident that is due or whose journal has grown since it was looked at, but for
+        those that another replica drives just now."""
         try:
-            heads = await self._tools.store.open_heads()
+            heads = await self._tools.store.open_work()
         except Transient as away:
             log.warning("the store is away", why=str(away))
             await asyncio.sleep(away.retry_after)
@@ -154,14 +180,22 @@ class Reconciler:
         if now < self._last_look:
             self._due.clear()  # the clock was set back: what was due by the old one would sleep for as long
         self._last_look = now
+        self._tools.signs.beat(now)
         self._due = {id_: due for id_, due in self._due.items() if id_ in heads}
         self._heads = {id_: head for id_, head in self._heads.items() if id_ in heads}
-        for id_, head in heads.items():
+        for id_, head in self._in_own_order(heads):
             grown = self._heads.get(id_) != head
             if id_ not in self._running and (grown or self._due.get(id_, now) <= now):
                 self._heads[id_] = head
                 self._running.add(id_)
                 group.create_task(self._advance(id_), name=f"advance {id_}")
+
+    def _in_own_order(self, heads: dict[str, int]) -> Iterable[tuple[str, int]]:
+        """Oldest first; of several replicas each begins elsewhere, so that they do not all ask for the same one."""
+        replica = self._tools.store.replica
+        if not replica:
+            return heads.items()
+        return sorted(heads.items(), key=lambda found: zlib.crc32(f"{replica} {found[0]}".encode()))
 
     def _nap(self) -> float:
         now = self._tools.now()

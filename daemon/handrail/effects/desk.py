@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import structlog
+
 from handrail.adapters.http import Reply
 from handrail.core.answer import decide, hold, is_one_of
 from handrail.core.card import card
@@ -17,6 +19,8 @@ from handrail.model.errors import HeadMoved
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason, Refusal
 
+log = structlog.get_logger("desk")
+
 TRIES = 10
 
 
@@ -29,7 +33,7 @@ class PeoplesDesk:
     def may_read(self, person: Person) -> Reply | None:
         """By the last policy that could be read: looking writes nothing, and is needed most while things are broken."""
         no = may_read(self._tools.policy.last_good(), person)
-        return None if no is None else Reply(ok=False, message=no.detail, reason=no.reason)
+        return None if no is None else self._no(no, "read")
 
     async def incidents(self, limit: int) -> list[dict[str, Any]]:
         return [row.model_dump(mode="json") for row in await self._tools.store.rows(limit)]
@@ -60,29 +64,37 @@ class PeoplesDesk:
         incident = await self._find(id_)
         return None if incident is None else report(incident, await self._tools.store.entries(incident.id))
 
+    def _no(self, refusal: Refusal, stage: str) -> Reply:
+        """The same word for the one who asked, the log and the metric."""
+        self._tools.signs.refused(refusal.reason, stage)
+        log.info("refused", reason=str(refusal.reason), stage=stage, detail=refusal.detail[:300])
+        return Reply(ok=False, message=refusal.detail, reason=refusal.reason)
+
     async def decide(self, id_: str, verb: str, person: Person, request: str | None) -> Reply:
         """The head may move between look and append (the incident is alive): look again then, with the same checks."""
         for _ in range(TRIES):
             incident = await self._find(id_)
             if self._is_stranger(person, incident):
                 detail = f"{person} may not decide this: the policy does not name that user, nor a group of his"
-                return Reply(ok=False, message=detail, reason=Reason.NOT_AN_APPROVER)
+                return self._no(Refusal(reason=Reason.NOT_AN_APPROVER, detail=detail), "answer")
             if incident is None:
                 return Reply(ok=False, message=f"no incident {id_!r}; see `handrail incidents list`")
             events = self._decided(incident, verb.replace("-", "_"), request, person)
             if isinstance(events, Refusal):
-                return Reply(ok=False, message=events.detail, reason=events.reason)
+                return self._no(events, "answer")
             try:
                 await self._tools.store.append(incident, events, actor=str(person))
             except HeadMoved:
                 continue
             return Reply(ok=True, message=_thanks(events[-1], incident))
-        return Reply(ok=False, message="the incident keeps moving; try again", reason=Reason.STATE_CHANGED)
+        moving = "the incident keeps moving; try again"
+        return self._no(Refusal(reason=Reason.STATE_CHANGED, detail=moving), "answer")
 
     def _is_stranger(self, person: Person, incident: Incident | None) -> bool:
         """Whoever may not read must learn nothing by deciding either. In Slack, all see the card anyway."""
         asked = incident.request.approvers if incident and incident.request else Approvers()
-        return person.via == "kubernetes" and not is_one_of(asked, person) and self.may_read(person) is not None
+        refused = may_read(self._tools.policy.last_good(), person) is not None
+        return person.via == "kubernetes" and not is_one_of(asked, person) and refused
 
     def _decided(
         self, incident: Incident, verb: str, request: str | None, person: Person
@@ -101,7 +113,7 @@ class PeoplesDesk:
         policy = self._tools.policy.last_good()
         if not (is_one_of(policy.operators, person) or is_one_of(policy.approvers, person)):
             detail = f"{person} is neither an operator nor an approver in the policy"
-            return Reply(ok=False, message=detail, reason=Reason.NOT_AN_APPROVER)
+            return self._no(Refusal(reason=Reason.NOT_AN_APPROVER, detail=detail), "switch")
         if stop and not why.strip():
             return Reply(ok=False, message="say why: handrail stop --reason TEXT")
         await self._tools.store.set_switch(stop, by=str(person), why=why)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
+
+import structlog
 
 from handrail.core.correlate import arrival, findings_of
 from handrail.decode import decode
@@ -12,7 +15,10 @@ from handrail.effects.tools import Tools
 from handrail.model.alert import Source
 from handrail.model.arrival import Batch
 from handrail.model.config import TopicConfig
+from handrail.model.reason import Reason
 from handrail.model.record import Decoded, Record, Undecoded
+
+log = structlog.get_logger("intake")
 
 
 async def take_in(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[Record, Undecoded]]:
@@ -30,8 +36,17 @@ async def take_in(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[Rec
         batches.append(Batch(source=_source(record), at=now, arrivals=arrivals))
         if decoded.refused:
             dead.append((record, _together(decoded.refused)))
-    await tools.store.take(batches, max_age=timedelta(minutes=tools.policy.last_good().alert_age_minutes))
+    took = await tools.store.take(batches, max_age=timedelta(minutes=tools.policy.last_good().alert_age_minutes))
+    _say(tools, Counter(one.reason for batch in took for one in batch if one.reason is not None))
+    _say(tools, Counter(why.reason for _, why in dead))
     return dead
+
+
+def _say(tools: Tools, noes: Counter[Reason]) -> None:
+    """Alerts that open nothing and letters that are dead: in numbers, since a storm of them may come."""
+    for reason, times in noes.items():
+        tools.signs.refused(reason, "intake", times)
+        log.info("opens nothing", reason=str(reason), times=times)
 
 
 def _decoded(tools: Tools, record: Record, topic: TopicConfig) -> Decoded:

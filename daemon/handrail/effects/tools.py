@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from handrail.model.hands import Hands
 from handrail.model.plan import Planner
 from handrail.model.policy import Policy
 from handrail.model.reason import Refusal
+from handrail.model.signs import NoSigns, Signs
 from handrail.model.step import Eyes, Step
 from handrail.model.target import LabelledTarget
 
@@ -60,3 +61,4 @@ class Tools:
     config: Config
     now: Callable[[], datetime]
     new_id: Callable[[], str]
+    signs: Signs = field(default_factory=NoSigns)

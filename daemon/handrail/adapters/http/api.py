@@ -74,10 +74,7 @@ def routes(desk: Desk, who: Who) -> list[web.RouteDef]:
     def reads(handler: Handler) -> Plain:
         async def allowed(request: web.Request, person: Person) -> web.StreamResponse:
             no = desk.may_read(person)
-            if no is None:
-                return await handler(request, person)
-            log.info("not shown", reason=no.reason, person=str(person), path=request.path[:200])
-            return web.json_response(no.model_dump(), status=403)
+            return await handler(request, person) if no is None else web.json_response(no.model_dump(), status=403)
 
         return known(allowed)
 

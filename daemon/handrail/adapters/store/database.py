@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,6 +22,7 @@ from handrail.adapters.store.folds import Folds
 from handrail.adapters.store.home import CHANNEL, Home, Listener
 from handrail.adapters.store.leases import Leases
 from handrail.adapters.store.opening import begin
+from handrail.adapters.store.values import Committed
 from handrail.adapters.store.wake import Wake
 from handrail.adapters.store.words import RETRY_SECONDS, translated
 from handrail.model.errors import BadConfig, Bug, Transient
@@ -36,6 +37,7 @@ Clock = Callable[[], datetime]
 class Tx:
     """One transaction. `now` is its time for all that it writes; `fresh` are its folds, kept when it has committed.
 
+    `committed` are the events that it appends to folded journals, for whoever counts them once it has committed.
     `unfit` says of which incidents the journal can't be folded, and why; it outlives the transaction, whatever its end.
     `ends` are the last seq and hash of streams that it has locked, `grown` the streams that it appends to: only then
     there is news for the loops. `leases` are this replica's, None where one process has the database for itself.
@@ -48,6 +50,7 @@ class Tx:
     folds: Folds
     leases: Leases | None = None
     unfit: dict[str, str] = field(default_factory=dict)
+    committed: list[Committed] = field(default_factory=list)
     fresh: dict[str, Incident] = field(default_factory=dict)
     ends: dict[str, tuple[int, str]] = field(default_factory=dict)
     grown: set[str] = field(default_factory=set)
@@ -73,6 +76,7 @@ class Database:
         self.leases = leases
         self._folds = Folds()
         self.unfit: dict[str, str] = {}
+        self.heard: Callable[[Sequence[Committed]], None] = lambda _committed: None
         self._one_writer = asyncio.Lock()
         self._unfinished: set[asyncio.Task[object]] = set()
         self._closed = False
@@ -126,6 +130,7 @@ class Database:
                     if tx.grown and self.leases is not None:
                         await tx.conn.execute(select(func.pg_notify(CHANNEL, self.leases.holder)))
         self._keep(tx)
+        self.heard(tx.committed)
         if tx.grown:
             self._wake.nudge()
         return found

@@ -21,6 +21,7 @@ from sqlalchemy.exc import IntegrityError
 from handrail.adapters.store.chain import GENESIS, Broken, Row, entry_hash, verify
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.schema import EVENT_VERSION, incidents, iso, journal
+from handrail.adapters.store.values import Committed
 from handrail.core.fold import apply
 from handrail.core.lifecycle import ANYWHERE
 from handrail.model.errors import Bug, Damaged, HeadMoved, UnknownEvent
@@ -154,7 +155,7 @@ def as_row(row: SqlRow[Any]) -> Row:
 
 
 def as_entry(row: Row) -> Entry:
-    """Of a row whose hash is right. Raises UnknownEvent where a newer build wrote it, Damaged where its time is none."""
+    """Of a row whose hash is right. Raises UnknownEvent where a newer build wrote it, Damaged where it has no time."""
     try:
         at = datetime.fromisoformat(row.at)
     except ValueError as no_time:
@@ -229,11 +230,14 @@ async def extend(tx: Tx, incident: Incident, events: Sequence[Event], actor: str
     if not events:
         return incident
     rows = rows_after(tx, incident.id, Head(*tx.ends[incident.id]), [said_event(event) for event in events], actor)
+    steps: list[Committed] = []
     for row in rows:
         entry = Entry.model_validate({**_of_entry(row), "event": read(json.loads(row["data"]))})
-        incident = apply(incident, entry, cluster=tx.cluster)
+        before, incident = incident.state, apply(incident, entry, cluster=tx.cluster)
+        steps.append(Committed(before, entry.event, incident))
     await write_rows(tx, rows)
     await _project(tx, incident)
+    tx.committed.extend(steps)
     tx.fresh[incident.id] = incident
     tx.ends[incident.id] = (rows[-1]["seq"], rows[-1]["hash"])
     return incident

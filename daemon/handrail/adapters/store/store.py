@@ -24,7 +24,7 @@ from handrail.adapters.store.driving import Driving
 from handrail.adapters.store.duties import Duties, Duty, require
 from handrail.adapters.store.home import Access, home_of
 from handrail.adapters.store.leases import Leases
-from handrail.adapters.store.values import AuditReport, IncidentRow, Telling
+from handrail.adapters.store.values import AuditReport, Committed, IncidentRow, Telling
 from handrail.adapters.store.wake import Wake
 from handrail.core.gate import Recent
 from handrail.model.arrival import Batch, Took
@@ -131,6 +131,10 @@ class Store:
     async def entries(self, id_: str) -> tuple[Entry, ...]:
         """The whole journal, oldest first; () for an unknown id. Raises Damaged, UnknownEvent."""
         return await self._database.read(lambda tx: journal.entries_after(tx, id_, 0))
+
+    def listen_to(self, heard: Callable[[Sequence[Committed]], None]) -> None:
+        """`heard` is called after each commit of this process with what it appended, and must not fail."""
+        self._database.heard = heard
 
     def unfit(self) -> dict[str, str]:
         """Incidents that can't be driven, as far as they were looked at, each with what is wrong with its journal."""

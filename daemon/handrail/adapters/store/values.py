@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
+from handrail.model.events import Event
+from handrail.model.incident import Incident, State
 from handrail.model.value import Value
 
 
@@ -33,6 +36,14 @@ class Telling(Value):
     channel: str = ""
     ts: str = ""
     told_seq: int = 0
+
+
+class Committed(NamedTuple):
+    """One event that was committed to an incident's journal: the state before it, and the fold after it."""
+
+    before: State
+    event: Event
+    after: Incident
 
 
 class StreamAudit(Value):

@@ -2,5 +2,6 @@
 
 from handrail.adapters.telemetry.gauges import Gauges
 from handrail.adapters.telemetry.logs import configure_logs, quiet_libraries
+from handrail.adapters.telemetry.tally import Tally
 
-__all__ = ["Gauges", "configure_logs", "quiet_libraries"]
+__all__ = ["Gauges", "Tally", "configure_logs", "quiet_libraries"]

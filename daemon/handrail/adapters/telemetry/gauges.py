@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from handrail import __version__
 from handrail.adapters.kafka import Pulse
 from handrail.adapters.store import Store
+from handrail.adapters.telemetry.tally import Tally
 from handrail.model.errors import Transient
 from handrail.model.incident import State
 
@@ -24,12 +25,18 @@ class Gauges:
     """`clock` is monotonic, the same as the pulse's. `policy` says what is wrong with it now, or ""."""
 
     def __init__(
-        self, store: Store, pulse: Pulse, clock: Callable[[], float], policy: Callable[[], str] = lambda: ""
+        self,
+        store: Store,
+        pulse: Pulse,
+        clock: Callable[[], float],
+        policy: Callable[[], str] = lambda: "",
+        tally: Tally | None = None,
     ) -> None:
         self._store = store
         self._pulse = pulse
         self._clock = clock
         self._policy = policy
+        self._tally = tally or Tally()
 
     async def ready(self) -> dict[str, Any]:
         age = self._poll_age()
@@ -65,7 +72,7 @@ class Gauges:
         damaged = Gauge("handrail_journal_damaged", "Incidents left alone for their journal.", registry=registry)
         damaged.set(len(self._store.unfit()))
         await self._from_store(registry)
-        return generate_latest(registry)
+        return generate_latest(registry) + await self._tally.text(self._store)
 
     async def _from_store(self, registry: CollectorRegistry) -> None:
         up = Gauge("handrail_store_up", "1 while the store answers.", registry=registry)

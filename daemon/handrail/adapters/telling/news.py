@@ -41,14 +41,18 @@ class News:
 def too_early(news: News, now: datetime) -> bool:
     """Before its first card: twenty alerts about one workload are one card, not twenty (kubernaut #63)."""
     incident = news.incident
-    held = incident.state in _LOOKING and not incident.paused and incident.taken_by is None
-    return held and not news.telling.ts and now - incident.opened_at < FIRST_CARD
+    looking = incident.state in _LOOKING and not incident.paused and incident.taken_by is None
+    patience = max(FIRST_CARD, (incident.held_until or incident.opened_at) - incident.opened_at + FIRST_CARD)
+    return looking and not news.telling.ts and now - incident.opened_at < patience
 
 
 def never_shown(news: News) -> bool:
-    """Merged before anybody saw it: the incident that it went into tells of it."""
-    end = news.incident.end
-    return not news.telling.ts and end is not None and end[0] is Reason.MERGED
+    """Merged before anybody saw it: the incident that it went into tells of it. Or the alert of a closed incident
+    came again and nothing was wrong: flapping is counted in the journal, and nobody is called for it."""
+    incident = news.incident
+    if news.telling.ts or incident.end is None or incident.state is not State.SUPPRESSED:
+        return False
+    return incident.end[0] is Reason.MERGED or incident.follows is not None
 
 
 def loud(news: News) -> str:
