@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -25,7 +26,7 @@ from handrail.adapters.http import Reply
 from handrail.adapters.kubernetes import Cluster, KubernetesEyes, KubernetesHands
 from handrail.adapters.runbooks import RunbookPlanner
 from handrail.adapters.settings import PolicyFile
-from handrail.adapters.store import Store
+from handrail.adapters.store import Access, Store
 from handrail.effects.desk import PeoplesDesk
 from handrail.effects.tools import Model, Tools
 from handrail.model.approval import Person
@@ -39,6 +40,7 @@ from handrail.sim.simulator import Simulator
 
 GOOD = "registry.example/checkout:1.4.2"
 BAD = "registry.example/checkout:1.5.0-crash"
+LEASE_SECONDS = 3.0
 LOCAL = Person(via="local", name="tester")
 POLICY = {
     "version": 1,
@@ -81,7 +83,7 @@ class Shop:
 
     async def live(self, seconds: float) -> None:
         """Lets that much time pass in the cluster."""
-        for _ in range(int(seconds * 2)):
+        for _ in range(math.ceil(seconds * 2)):
             self.clock.advance(0.5)
             self.simulator.cluster.settle()
         await asyncio.sleep(0)
@@ -142,26 +144,34 @@ class Rig:
         """Moves everything and turns the clock, until the one incident is as wanted or time is up."""
         ends = self.tools.now().timestamp() + minutes * 60
         while self.tools.now().timestamp() < ends:
-            busy = await self._round()
+            wait = await self._looked()
             for incident in await self.incidents():
                 if until(incident):
                     return incident
                 if approve and incident.state is State.ASKING:
                     await self.answer("approve")
-            if not busy:
-                await self.shop.live(1)
+            await self.shop.live(wait)
+            if self.tools.store.replica and wait:
+                await asyncio.sleep(0.02)  # a lease ends by the database's clock, which nobody turns
         raise AssertionError(f"time is up: {[(i.state, i.end) for i in await self.incidents()]}")
 
     async def _round(self) -> bool:
-        busy = False
+        """Moves each once; whether any of them is worth another look at once."""
+        return await self._looked() == 0.0
+
+    async def _looked(self) -> float:
+        """Moves each once. The seconds until one is worth another look: as long as the daemon would wait."""
+        waits = [60.0]
         for id_ in await self.tools.store.open_ids():
             try:
-                busy |= await advance(self.tools, id_) == 0.0
+                wait = await advance(self.tools, id_)
             except HeadMoved:
-                busy = True
+                wait = 0.0
             except Transient:
-                pass
-        return busy
+                wait = 1.0
+            if wait is not None:
+                waits.append(wait)
+        return min(waits)
 
 
 def ended(incident: Incident) -> bool:
@@ -174,9 +184,10 @@ def asking(incident: Incident) -> bool:
 
 @asynccontextmanager
 async def rig(
-    shop: Shop, folder: Path, *, model: Model | None = None, planner: PlannerConfig | None = None
+    shop: Shop, folder: Path, *, model: Model | None = None, planner: PlannerConfig | None = None, url: str = ""
 ) -> AsyncIterator[Rig]:
-    """A life of the process over the files in `folder`; entering it again later is a restart."""
+    """A life of the process over the files in `folder`; entering it again later is a restart. `url` names a server's
+    database instead of a file there: then it is one replica of perhaps several."""
     policy = folder / "policy.yaml"
     if not policy.exists():
         policy.write_text(yaml.safe_dump(POLICY))
@@ -189,7 +200,8 @@ async def rig(
         policy=str(policy),
     )
     clock = shop.clock.now
-    store = await Store.open(f"sqlite:///{folder / 'handrail.db'}", cluster="demo", clock=clock)
+    url = url or f"sqlite:///{folder / 'handrail.db'}"
+    store = await Store.open(url, cluster="demo", clock=clock, access=Access(lease_seconds=LEASE_SECONDS))
     try:
         async with Cluster(kubernetes) as cluster:
             yield Rig(_tools(config, store, cluster, clock, model), shop)
@@ -238,7 +250,15 @@ class _Mortal:
             done = await found(*args, **options)
             self._left -= 1
             if self._left <= 0:
+                _forget_leases(self._store)
                 raise Killed
             return done
 
         return mortal
+
+
+def _forget_leases(store: Store) -> None:
+    """The dead give nothing back: what they held is theirs until its time is over."""
+    leases = store._database.leases
+    for id_ in leases.held() if leases else ():
+        leases.forget(id_)

@@ -67,14 +67,14 @@ def counted(life: Rig, applied: list[str], **losses: int) -> Rig:
 
 
 @pytest.mark.parametrize("commits", range(1, COMMITS + 1))
-async def test_a_kill_after_any_commit_ends_with_one_undo(shop: Shop, tmp_path: Path, commits: int) -> None:
+async def test_a_kill_after_any_commit_ends_with_one_undo(shop: Shop, tmp_path: Path, url: str, commits: int) -> None:
     applied: list[str] = []
-    async with rig(shop, tmp_path) as life:
+    async with rig(shop, tmp_path, url=url) as life:
         await alerted(shop, life)
         mortal = killed_after(counted(life, applied), commits)
         with suppress(Killed):
             await mortal.run(ended, approve=True)
-    async with rig(shop, tmp_path) as life:
+    async with rig(shop, tmp_path, url=url) as life:
         incident = await counted(life, applied).run(ended, approve=True)
         assert incident.state is State.RESOLVED, incident.end
         assert await shop.image() == GOOD

@@ -20,7 +20,7 @@ import handrail_remediations
 from handrail.adapters.settings import Secret, load_policy
 from handrail.check.lines import Line, fail, ok
 from handrail.core.allow import unknown_steps
-from handrail.model.config import Config, PlannerMode, PrometheusConfig, SlackConfig, WebhookConfig
+from handrail.model.config import Config, PlannerMode, PrometheusConfig, SlackConfig, StoreConfig, WebhookConfig
 from handrail.model.policy import Mode, Policy
 from handrail.model.step import Step
 
@@ -124,8 +124,11 @@ async def _cluster(config: Config) -> list[Line]:
 
 async def _store(config: Config) -> list[Line]:
     """By looking only: the database may be a running daemon's."""
+    from handrail.adapters.store.home import parsed
     from handrail.adapters.store.sqlite import database_file
 
+    if parsed(config.store.url).get_backend_name() != "sqlite":
+        return await _server(config.store)
     file = database_file(config.store.url)
     if not os.access(file.parent, os.W_OK | os.X_OK):
         return [fail("store", f"{file.parent} can't be written to; give it to the user that runs the daemon")]
@@ -135,6 +138,19 @@ async def _store(config: Config) -> list[Line]:
     if free < FREE_BYTES:
         return [fail("store", f"only {free // 2**20} MiB are free in {file.parent}; make room")]
     return [ok("store", f"{file.parent} is writable, {free // 2**20} MiB free")]
+
+
+async def _server(store: StoreConfig) -> list[Line]:
+    from handrail.adapters.store.configured import access_of
+    from handrail.adapters.store.schema import SCHEMA
+    from handrail.adapters.store.upgrading import look_at_store
+
+    found, too_much = await look_at_store(store.url, access_of(store))
+    found.refuse_if_newer()
+    if found.is_old:
+        return [fail("store", f"has schema {found.schema}, this build needs {SCHEMA}; run `handrail store upgrade`")]
+    lines = [ok("store", f"answers, schema {found.schema}")]
+    return [*lines, fail("store", too_much)] if too_much else lines
 
 
 async def _slack(slack: SlackConfig, _config: Config) -> list[Line]:

@@ -25,6 +25,7 @@ VERBS = {
     "start": "handrail.cli.switch:start",
     "status": "handrail.cli.switch:status",
     "audit": "handrail.cli.audit:audit",
+    "store": "handrail.cli.store:store",
     "rbac": "handrail.cli.rbac:rbac",
     "admission": "handrail.cli.rbac:admission",
     "steps": "handrail.cli.catalogue:steps",

@@ -56,7 +56,9 @@ kubernetes:
   hands_enabled: true
 
 store:
+  # One process. Replicas share a PostgreSQL instead: url: postgresql://handrail@db.example/handrail
   url: sqlite:////var/lib/handrail/handrail.db
+  # password: {{file: /etc/handrail/store/password}}
 
 # Who may do what. observe.yaml (the default) writes nothing.
 policy: /etc/handrail/policy.yaml

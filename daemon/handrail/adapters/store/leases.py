@@ -17,8 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from handrail.adapters.store.schema import incidents
 
-MARGIN_SECONDS = 1.0
-"""What a write's time-out leaves of the lease."""
+MARGIN = 1 / 30
+"""The part of a lease that a write's time-out leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Leases:
     def seconds_left(self, id_: str) -> float:
         """For a write that is about to be sent: it must have ended, one way or the other, while this still holds."""
         lease = self._held.get(id_)
-        return 0.0 if lease is None else lease.since + self.seconds - MARGIN_SECONDS - self.monotonic()
+        return 0.0 if lease is None else lease.since + self.seconds * (1 - MARGIN) - self.monotonic()
 
     def keep(self, id_: str, epoch: int, since: float) -> None:
         self._held[id_] = Lease(epoch, since)

@@ -13,9 +13,10 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from handrail.adapters.store.home import Access, Home, home_of
+from handrail.adapters.store.home import Access, Home, home_of, parsed
 from handrail.adapters.store.migrate import Standing, standing, upgrade
 from handrail.adapters.store.schema import journal
+from handrail.adapters.store.sqlite import database_file
 from handrail.model.errors import BadConfig
 
 _ONE_AT_A_TIME = 4_726_114_203
@@ -55,7 +56,13 @@ async def upgrade_store(url: str, access: Access | None = None, *, grant_to: str
 
 
 async def look_at_store(url: str, access: Access | None = None) -> tuple[Standing, str]:
-    """How it stands, and what the role that looks may do that it should not ("" for nothing). Changes nothing."""
+    """How it stands, and what the role that looks may do that it should not ("" for nothing). Changes nothing.
+
+    Raises BadConfig, also for a file that is not there yet or that the daemon holds.
+    """
+    named = parsed(url)
+    if named.get_backend_name() == "sqlite" and not database_file(url).exists():
+        raise BadConfig(f"store.url: there is no file {named.database} yet; the daemon makes it")
     async with _open(url, access) as (home, conn):
         found = await standing(conn)
         too_much = await _too_much(conn) if home.shared and found.schema else ""
