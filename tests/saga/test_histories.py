@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handrail.core.asking import MOST_WAITS, WORTH_WAITING
 from handrail.core.fold import fold
 from handrail.model import events as ev
 from handrail.model.incident import State
 from handrail.model.policy import Mode
+from handrail.model.reason import Reason
 from handrail.model.step import Risk
 from handrail.model.write import Direction
 from tests.saga.world import ONCALL, PureWorld
@@ -65,6 +68,25 @@ def test_nothing_is_written_under_stop_or_while_a_person_has_taken_it(data: st.D
         before = fold(world.entries[: seq - 1], cluster="prod")
         assert not before.paused
         assert before.taken_by is None
+
+
+@MANY
+@given(st.data())
+def test_nobody_is_asked_for_what_the_gate_would_refuse_however_they_answer(data: st.DataObject) -> None:
+    """But for what happens after the question: a stop, a person who takes it, time that goes by."""
+    world = play(data)
+    assert {no.reason for no in world.refusals} <= {Reason.STOPPED, Reason.TAKEN, Reason.APPROVAL_EXPIRED}
+
+
+@MANY
+@given(st.data())
+def test_each_wait_has_a_deadline_and_there_are_few(data: st.DataObject) -> None:
+    world = play(data)
+    waits = [entry for entry in world.entries if isinstance(entry.event, ev.Waiting)]
+    assert len(waits) <= MOST_WAITS
+    for entry in waits:
+        assert isinstance(entry.event, ev.Waiting)
+        assert timedelta(0) < entry.event.until - entry.at <= WORTH_WAITING
 
 
 @MANY

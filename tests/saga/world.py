@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from handrail.core.answer import decide
-from handrail.core.asking import after_rehearsal
+from handrail.core.asking import after_rehearsal, not_yet
 from handrail.core.fold import apply
-from handrail.core.gate import GateFacts, judge
+from handrail.core.gate import GateFacts, Recent, Rules, foresee, free_from, judge
 from handrail.core.saga import Do, Effect, Idle, Record, next_move
 from handrail.model import events as ev
 from handrail.model.alert import Alert, Source
@@ -59,6 +59,7 @@ class PureWorld:
         self.incident: Incident = self._open()
         self.refusals: list[Refusal] = []
         self.requests = 0
+        self.recent = Recent()
 
     def _open(self) -> Incident:
         alert = Alert(name="KubePodCrashLooping", status="firing", labels={}, seen_at=self.now, wire="test")
@@ -185,9 +186,27 @@ class PureWorld:
             for step in saga.steps
         )
         rehearsal = Rehearsal(saga=saga, writes=writes, blast=Blast(pods=3, ready=2, percent=50))
-        self.requests += 1
-        asked = after_rehearsal(rehearsal, self.policy, f"r{self.requests}", self.now)
-        self.append(ev.Rehearsed(rehearsal=rehearsal), asked)
+        self.recent = self._others()
+        rules = Rules(policy=self.policy, own_namespace="handrail", now=self.now)
+        refusal = foresee(self.incident, [one.write for one in writes], self.recent, rules)
+        if refusal is not None:
+            after = not_yet(refusal, self.incident, free_from(self.recent, self.policy), self.now)
+        else:
+            self.requests += 1
+            after = after_rehearsal(rehearsal, self.policy, f"r{self.requests}", self.now)
+        self.append(ev.Rehearsed(rehearsal=rehearsal), after)
+
+    def _others(self) -> Recent:
+        """What other incidents did to the same objects."""
+        match self.choose("others", ("nothing", "nothing", "just now", "a while ago", "busy")):
+            case "just now":
+                return Recent(last_saga_at=self.now - timedelta(minutes=1))
+            case "a while ago":
+                return Recent(last_saga_at=self.now - timedelta(minutes=20))
+            case "busy":
+                return Recent(busy_with="inc-2")
+            case _:
+                return Recent()
 
     def gate(self, planned: Write, direction: Direction) -> Refusal | None:
         facts = GateFacts(
@@ -195,8 +214,8 @@ class PureWorld:
             switch=self.switch,
             epoch=1,
             holder_epoch=1,
-            last_saga_at=None,
-            busy_with="",
+            last_saga_at=self.recent.last_saga_at,
+            busy_with=self.recent.busy_with,
             now=self.now,
         )
         return judge(facts, self.policy, "handrail", planned, direction)

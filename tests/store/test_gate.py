@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from handrail.adapters.store import Store
-from handrail.core.gate import GateFacts, judge
+from handrail.core.gate import GateFacts, Recent, judge
 from handrail.model import events as ev
 from handrail.model.errors import Bug, HeadMoved
 from handrail.model.incident import Incident, State
@@ -218,7 +218,9 @@ async def test_later_writes_and_the_undo_of_the_same_saga_do_not_count_against_i
     assert facts[0].last_saga_at is None
 
 
-async def test_another_round_of_the_same_incident_counts_as_another_saga(store: Store, time: FakeTime) -> None:
+async def test_another_round_of_the_same_incident_is_not_counted_against_it_but_against_others(
+    store: Store, time: FakeTime
+) -> None:
     incident = await walk(store, State.VERIFYING)
     time.later(minutes=5)
     saga = a_saga(incident.id, round_=2)
@@ -226,7 +228,17 @@ async def test_another_round_of_the_same_incident_counts_as_another_saga(store: 
     planning = next(index for index, event in enumerate(story) if isinstance(event, ev.Offered))
     again = [ev.Compiled(saga=saga) if isinstance(event, ev.Compiled) else event for event in story[planning:]]
     incident = await drive(store, incident, (ev.Replanned(), *again))
-    assert (await facts_of(store, incident)).last_saga_at == NOW
+    assert (await facts_of(store, incident)).last_saga_at is None
+    other = await walk(store, State.EXECUTING, "cart", a_target("cart", "uid-cart"))
+    assert (await facts_of(store, other, "uid-checkout")).last_saga_at == NOW
+
+
+async def test_what_is_asked_before_anybody_is_asked_is_what_the_gate_will_read(store: Store) -> None:
+    holder = await walk(store, State.VERIFYING, "cart", a_target("cart", "uid-cart"))
+    incident = await walk(store, State.REHEARSING)
+    assert await store.recent(incident, {"uid-checkout"}) == Recent()
+    assert await store.recent(incident, {"uid-cart"}) == Recent(last_saga_at=NOW, busy_with=holder.id)
+    assert await store.recent(holder, ()) == Recent()
 
 
 async def test_a_target_that_another_open_incident_holds_is_busy(store: Store) -> None:

@@ -66,6 +66,11 @@ def _stories(id_: str) -> list[tuple[ev.Event, ...]]:
             ev.StepFailed(step=0, reason=Reason.DENIED, detail="no right"),
         ),
         (*story_to(State.VERIFYING, id_), verified(Verdict.NO_EFFECT), ev.Replanned()),
+        (
+            *story_to(State.REHEARSING, id_),
+            ev.Waiting(until=NOW + timedelta(minutes=5), reason=Reason.TARGET_COOLING_DOWN, detail="too soon"),
+            ev.WaitEnded(),
+        ),
         (*story_to(State.GATHERING, id_), ev.Held(until=NOW + timedelta(minutes=5), detail="it is well")),
     ]
 

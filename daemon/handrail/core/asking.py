@@ -8,6 +8,7 @@ from handrail.core.allow import mode_of
 from handrail.core.gate import needs_person
 from handrail.model import events as ev
 from handrail.model.approval import ApprovalRequest
+from handrail.model.incident import Incident
 from handrail.model.policy import Mode, Policy
 from handrail.model.reason import Reason, Refusal
 from handrail.model.saga import Rehearsal, Saga
@@ -23,6 +24,24 @@ def only_observes(saga: Saga, policy: Policy, hands_enabled: bool) -> Refusal | 
             would = "; ".join(step.summary for step in saga.steps)
             return Refusal(reason=Reason.OBSERVE_ONLY, detail=f"would have asked to do this: {would}")
     return None
+
+
+WORTH_WAITING = timedelta(minutes=15)
+"""A person whose repair did not hold can be asked again this soon; beyond it they are better off knowing now that it is
+theirs. Either way they see at once what would be done."""
+
+MOST_WAITS = 2
+
+
+def not_yet(refusal: Refusal, incident: Incident, until: datetime | None, now: datetime) -> ev.Event:
+    """Instead of a question that the gate would refuse after the click: a wait with its deadline, or the hand-over.
+
+    `until` is when the refusal ends, None where nobody knows.
+    """
+    if until is not None and until - now <= WORTH_WAITING and incident.waits < MOST_WAITS:
+        return ev.Waiting(until=until, reason=refusal.reason, detail=refusal.detail)
+    would = "; ".join(step.summary for step in incident.saga.steps) if incident.saga else "nothing"
+    return ev.HandedOver(reason=refusal.reason, detail=f"{refusal.detail}; else it would ask to do this: {would}")
 
 
 def after_rehearsal(rehearsal: Rehearsal, policy: Policy, request_id: str, now: datetime) -> ev.Event:

@@ -84,7 +84,7 @@ def _on_entering(incident: Incident, state: State) -> Change:
         "run_until": None,
     }
     if state is State.GATHERING:
-        return {**fresh, "held_until": None}
+        return {**fresh, "held_until": None, "waiting": None}
     if state is State.PLANNING and incident.state is not State.GATHERING:
         done = tuple(run.intent.write.summary for run in incident.done_writes if not _taken_back(incident, run))
         return {
@@ -230,6 +230,7 @@ _CHANGES: dict[str, Callable[[Incident, Any, datetime], Change]] = {
     "compiled": lambda _i, event, _at: {"saga": event.saga},
     "compile_refused": lambda _i, event, _at: {"failure": (event.reason, event.detail)},
     "rehearsed": lambda _i, event, _at: {"rehearsal": event.rehearsal},
+    "waiting": lambda incident, event, _at: {"waiting": event, "waits": incident.waits + 1},
     "asked": _asked,
     "cleared": _cleared,
     "approved": lambda _i, event, _at: {"approved_by": event.by},

@@ -7,6 +7,7 @@ too soon, has anybody else this target?
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from handrail.core.allow import mode_of, never_written
@@ -20,11 +21,26 @@ from handrail.model.value import Value
 from handrail.model.write import Direction, Write
 
 
+class Recent(Value):
+    """What other incidents did, or do, to the objects that are to be written: the newest first intent of a saga of
+    theirs, and an open one that holds such an object's UID, or ""."""
+
+    last_saga_at: datetime | None = None
+    busy_with: str = ""
+
+
+class Rules(Value):
+    """What is judged by, and when."""
+
+    policy: Policy
+    own_namespace: str
+    now: datetime
+
+
 class GateFacts(Value):
     """What the transaction read: `incident` folded from the journal's head inside it.
 
-    `last_saga_at` is the newest first intent on this target's UID by any *other* saga; `busy_with` another open
-    incident that holds this target's UID, or "". `epoch` is this process's, `holder_epoch` the store's newest.
+    `last_saga_at` and `busy_with` are those of Recent. `epoch` is this process's, `holder_epoch` the store's newest.
     """
 
     incident: Incident
@@ -116,17 +132,33 @@ def _person(incident: Incident, request: ApprovalRequest | None, hash_: str, now
 
 
 def _interval(facts: GateFacts, policy: Policy) -> Refusal | None:
-    """One saga per target in the interval; this saga's own later writes and its undo don't count."""
-    if facts.busy_with:
-        return Refusal(reason=Reason.TARGET_BUSY, detail=f"{facts.busy_with} works on this target")
-    interval = timedelta(minutes=policy.saga_interval_minutes)
-    if facts.last_saga_at is not None and facts.now - facts.last_saga_at < interval:
-        until = facts.last_saga_at + interval
-        return Refusal(
-            reason=Reason.TARGET_COOLING_DOWN,
-            detail=f"a saga ran on this target at {facts.last_saga_at:%H:%M:%S}; the next may from {until:%H:%M:%S} on",
-        )
-    return None
+    return too_soon(Recent(last_saga_at=facts.last_saga_at, busy_with=facts.busy_with), policy, facts.now)
+
+
+def too_soon(recent: Recent, policy: Policy, now: datetime) -> Refusal | None:
+    """One incident's saga per target in the interval; its own later writes, its undo and its rounds don't count."""
+    if recent.busy_with:
+        return Refusal(reason=Reason.TARGET_BUSY, detail=f"{recent.busy_with} works on this target")
+    until = free_from(recent, policy)
+    if until is None or now >= until:
+        return None
+    return Refusal(
+        reason=Reason.TARGET_COOLING_DOWN,
+        detail=f"a saga ran on this target at {recent.last_saga_at:%H:%M:%S}; the next may from {until:%H:%M:%S} on",
+    )
+
+
+def free_from(recent: Recent, policy: Policy) -> datetime | None:
+    """When the interval ends; None where no saga has run, or somebody is at work for nobody knows how long."""
+    if recent.last_saga_at is None or recent.busy_with:
+        return None
+    return recent.last_saga_at + timedelta(minutes=policy.saga_interval_minutes)
+
+
+def foresee(incident: Incident, writes: Iterable[Write], recent: Recent, rules: Rules) -> Refusal | None:
+    """What the gate would say of these writes if they were approved this very moment; the gate judges again."""
+    refused = (_allowed(incident, rules.policy, rules.own_namespace, write) for write in writes)
+    return next((no for no in refused if no is not None), None) or too_soon(recent, rules.policy, rules.now)
 
 
 def needs_person(policy: Policy, steps: tuple[SagaStep, ...]) -> bool:

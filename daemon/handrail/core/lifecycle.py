@@ -32,6 +32,8 @@ TABLE: tuple[Row, ...] = (
     Row(S.COMPILING, "compile_refused", S.PLANNING),
     Row(S.VERIFYING, "replanned", S.PLANNING),
     Row(S.UNDONE, "replanned", S.PLANNING),
+    # too soon to ask: what is known is old by the time that it may be done
+    Row(S.REHEARSING, "wait_ended", S.GATHERING),
     # what was approved is no longer what would happen
     Row(S.REHEARSING, "voided", S.GATHERING),
     Row(S.ASKING, "voided", S.GATHERING),
@@ -53,6 +55,7 @@ FROM_ANY: dict[str, S] = {
 STAYS: dict[str, frozenset[S]] = {
     "held": frozenset({S.GATHERING}),
     "rehearsed": frozenset({S.REHEARSING}),
+    "waiting": frozenset({S.REHEARSING}),
     "offered": frozenset({S.PLANNING}),
     "model_asked": frozenset({S.PLANNING}),
     "step_begun": frozenset({S.EXECUTING}),

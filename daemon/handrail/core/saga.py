@@ -115,7 +115,7 @@ def _forward(incident: Incident, policy: Policy, now: datetime) -> Move:
         case State.COMPILING:
             return Do(effect=Effect.COMPILE)
         case State.REHEARSING:
-            return _patiently(incident, Effect.REHEARSE)
+            return _waiting(incident, now) or _patiently(incident, Effect.REHEARSE)
         case State.ASKING:
             return _asking(incident, now)
         case State.EXECUTING:
@@ -154,6 +154,15 @@ def _planning(incident: Incident, policy: Policy) -> Move:
             Reason.ROUNDS_SPENT, f"{incident.round - 1} rounds were planned; the last ended: {reason}: {detail}"
         )
     return _patiently(incident, Effect.OFFER if incident.menu is None else Effect.PLAN, PLAN_PATIENCE)
+
+
+def _waiting(incident: Incident, now: datetime) -> Move | None:
+    wait = incident.waiting
+    if wait is None:
+        return None
+    if now < wait.until:
+        return Idle(waiting_for=f"{wait.reason}: {wait.detail}", until=wait.until)
+    return Record(events=(ev.WaitEnded(),))
 
 
 def _asking(incident: Incident, now: datetime) -> Move:

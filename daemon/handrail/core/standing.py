@@ -106,6 +106,9 @@ def _doing(incident: Incident, now: datetime) -> str:
             return _round(incident, "Choosing what would help.")
         case State.COMPILING:
             return _round(incident, "Writing the plan out as fixed steps.")
+        case State.REHEARSING if incident.waiting is not None:
+            wait = incident.waiting
+            return f"Waits until {clock(wait.until)}, then looks anew and asks: {because(wait.reason, wait.detail)}."
         case State.REHEARSING:
             return "Rehearsing every write on the API server; nothing is changed by that."
         case State.ASKING:

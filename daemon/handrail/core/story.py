@@ -168,6 +168,8 @@ _TELLS: dict[str, Callable[[Any], str | None]] = {
     "model_answered": _model_answered,
     "planned": _planned,
     "compile_refused": _compile_refused,
+    "waiting": lambda event: f"Not asking before {clock(event.until)}: {because(event.reason, event.detail)}.",
+    "wait_ended": lambda _event: "The wait is over; looking anew before anybody is asked.",
     "asked": _asked,
     "cleared": lambda _event: "Policy lets this run without asking anybody.",
     "approved": lambda event: f"{event.by} approved exactly what the card shows.",

@@ -6,9 +6,10 @@ rehearsed (the earlier one has not happened); it is labelled so, and bound by it
 
 from __future__ import annotations
 
-from handrail.core.asking import after_rehearsal, only_observes
+from handrail.core.asking import after_rehearsal, not_yet, only_observes
 from handrail.core.blast import blast
 from handrail.core.fingerprint import NOT_COMING_BACK, diff, fingerprint, gone
+from handrail.core.gate import Rules, foresee, free_from
 from handrail.effects.around import around
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
@@ -31,8 +32,18 @@ async def rehearse(tools: Tools, incident: Incident) -> Incident:
     rehearsal = await _rehearsal(tools, saga)
     if isinstance(rehearsal, Refusal):
         return await _refused(tools, incident, rehearsal)
-    after = after_rehearsal(rehearsal, policy, tools.new_id(), tools.now())
+    rules = Rules(policy=policy, own_namespace=tools.config.kubernetes.own_namespace, now=tools.now())
+    after = await _refused_anyway(tools, incident, rehearsal, rules)
+    after = after or after_rehearsal(rehearsal, policy, tools.new_id(), rules.now)
     return await tools.store.append(incident, (ev.Rehearsed(rehearsal=rehearsal), after))
+
+
+async def _refused_anyway(tools: Tools, incident: Incident, rehearsal: Rehearsal, rules: Rules) -> ev.Event | None:
+    """Nobody is asked for what the gate would refuse whatever they say."""
+    writes = [one.write for one in rehearsal.writes]
+    recent = await tools.store.recent(incident, {write.object.uid for write in writes})
+    refusal = foresee(incident, writes, recent, rules)
+    return not_yet(refusal, incident, free_from(recent, rules.policy), rules.now) if refusal else None
 
 
 async def _rehearsal(tools: Tools, saga: Saga) -> Rehearsal | Refusal:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from handrail.model.alert import Alert
 from handrail.model.approval import ApprovalRequest, Person
-from handrail.model.events import Follows, Intent, Outcome, Result, Verified
+from handrail.model.events import Follows, Intent, Outcome, Result, Verified, Waiting
 from handrail.model.evidence import Away, EvidenceItem
 from handrail.model.finding import Finding
 from handrail.model.menu import Menu
@@ -108,6 +108,8 @@ class Incident(Value):
     planner: str = ""
     saga: Saga | None = None
     rehearsal: Rehearsal | None = None
+    waiting: Waiting | None = None
+    waits: int = 0
     request: ApprovalRequest | None = None
     approved_by: Person | None = None
     cleared_hash: str = ""

@@ -58,6 +58,8 @@ from handrail.model.events.planning import (
     Planned,
     Rehearsed,
     Replanned,
+    WaitEnded,
+    Waiting,
 )
 from handrail.model.value import Value
 
@@ -101,6 +103,8 @@ __all__ = [
     "Undone",
     "Verified",
     "Voided",
+    "WaitEnded",
+    "Waiting",
     "dump",
     "read",
 ]
@@ -118,6 +122,8 @@ Event = Annotated[
     | Compiled
     | CompileRefused
     | Rehearsed
+    | Waiting
+    | WaitEnded
     | Asked
     | Cleared
     | Approved

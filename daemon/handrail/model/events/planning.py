@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
 from handrail.model.menu import Menu
@@ -54,6 +55,20 @@ class CompileRefused(Value):
     kind: Literal["compile_refused"] = "compile_refused"
     reason: Reason
     detail: str
+
+
+class Waiting(Value):
+    """Rehearsed, but the gate would refuse it before `until`, so nobody is asked yet; then everything is looked at
+    anew."""
+
+    kind: Literal["waiting"] = "waiting"
+    until: datetime
+    reason: Reason
+    detail: str
+
+
+class WaitEnded(Value):
+    kind: Literal["wait_ended"] = "wait_ended"
 
 
 class Rehearsed(Value):
