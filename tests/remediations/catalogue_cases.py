@@ -7,11 +7,24 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from handrail.model.step import Seen, SeenPods, Sight, Step, Thing
+from handrail.model.autoscaler import Autoscaler
+from handrail.model.node import Node
+from handrail.model.step import Seen, SeenAutoscaler, SeenNode, SeenPods, Sight, Step, Thing
 from handrail.model.value import Raw
 from handrail.model.workload import Workload
 from handrail_remediations import catalogue
-from tests.remediations.workloads import bad_revision, bad_rollout, budget, deadlocked, node, steady
+from tests.remediations.workloads import (
+    bad_revision,
+    bad_rollout,
+    budget,
+    deadlocked,
+    limited,
+    node,
+    our_cordon,
+    paused_by,
+    sick_node,
+    steady,
+)
 
 CATALOGUE = catalogue()
 
@@ -38,7 +51,10 @@ class Case(NamedTuple):
 
 
 def sight(name: str, thing: Thing, around: tuple[Raw, ...] = ()) -> Sight:
-    assert isinstance(thing, Workload)
+    if isinstance(thing, Node):
+        return SeenNode(node=thing)
+    if isinstance(thing, Autoscaler):
+        return SeenAutoscaler(autoscaler=thing)
     if name == "evict_pod":
         kinds = {kind: tuple(one for one in around if one["kind"] == kind) for kind in ("PodDisruptionBudget", "Node")}
         return SeenPods(workload=thing, budgets=kinds["PodDisruptionBudget"], nodes=kinds["Node"])
@@ -65,4 +81,9 @@ CASES: tuple[Case, ...] = (
         Case("evict_pod", deadlocked(kind), {"uid": hung(deadlocked(kind))}, False, (budget(1), node("node-1")))
         for kind in ("Deployment", "StatefulSet")
     ),
+    Case("cordon", sick_node(), {}, back=True),
+    Case("uncordon", our_cordon(), {}, back=True),
+    Case("set_hpa_bounds", limited(), {"max_replicas": 8}, back=True),
+    Case("resume_rollout", paused_by(), {}, back=True),
+    *(Case("annotate", steady(kind), {}, back=True) for kind in ("Deployment", "StatefulSet", "DaemonSet")),
 )

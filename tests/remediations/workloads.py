@@ -6,6 +6,9 @@ import copy
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from handrail.model.autoscaler import Autoscaler
+from handrail.model.marks import CORDONED_AT
+from handrail.model.node import Node
 from handrail.model.value import Raw
 from handrail.model.workload import HASH_LABEL, REVISION, Workload
 
@@ -204,6 +207,55 @@ def bad_revision(kind: str) -> Workload:
         one["metadata"]["labels"] = {"app": "checkout", "controller-revision-hash": f"{label}{number}"}
     kept = (revision(1, old, kind), revision(2, new, kind))
     return changed(w, object=live, revisions=kept, pods=tuple(found))
+
+
+def sick_node(**spec: Any) -> Node:
+    """One node of five that nobody has heard of for long."""
+    others = tuple(node(f"node-{n}") for n in range(2, 6))
+    on_it = tuple(with_pod(steady(), 1, spec={"nodeName": "node-1"}).pods[:1])
+    return Node(object=node("node-1", ready=False, **spec), pods=on_it, others=others, observed_at=NOW)
+
+
+def our_cordon() -> Node:
+    """One node of five, well again, that Handrail has cordoned."""
+    live = node("node-1", unschedulable=True)
+    live["metadata"]["annotations"] = {CORDONED_AT: text(LONG_AGO)}
+    mine = {"f:spec": {"f:unschedulable": {}}, "f:metadata": {"f:annotations": {}}}
+    live["metadata"]["managedFields"] = [{"manager": "handrail", "operation": "Update", "fieldsV1": mine}]
+    return sick_node().model_copy(update={"object": live})
+
+
+def limited(most: int = 5, **conditions: Raw) -> Autoscaler:
+    """An autoscaler that wants more than it may; its Deployment has rolled out with all its replicas."""
+    told = {
+        "ScalingActive": {"status": "True", "reason": "ValidMetricFound"},
+        "ScalingLimited": {"status": "True", "reason": "TooManyReplicas"},
+        **conditions,
+    }
+    scaled = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "checkout"}
+    live = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"namespace": "shop", "name": "checkout", "uid": "hpa-1", "labels": {}, "annotations": {}},
+        "spec": {"minReplicas": 2, "maxReplicas": most, "scaleTargetRef": scaled},
+        "status": {
+            "currentReplicas": most,
+            "desiredReplicas": most,
+            "conditions": [{"type": kind, **one} for kind, one in told.items()],
+        },
+    }
+    w = changed(steady(replicas=most), autoscalers=("checkout",))
+    return Autoscaler(object=live, workload=w, observed_at=NOW)
+
+
+def paused_by(manager: str = "deploy-bot", *, at: datetime = LONG_AGO) -> Workload:
+    """A Deployment that stands still in the middle of its rollout: one new pod runs well, two are old."""
+    old, new = template(), template("shop/checkout:1.1")
+    one, two = replica_set(1, old, ready=2), replica_set(2, new, ready=1)
+    live = thing("Deployment", new, 3, counted(3, 1, 3), paused=True)
+    entry = {"manager": manager, "operation": "Update", "time": text(at), "fieldsV1": {"f:spec": {"f:paused": {}}}}
+    live["metadata"]["managedFields"] = [entry]
+    return Workload(object=live, replica_sets=(one, two), pods=(pod(1, one), pod(2, one), pod(3, two)), observed_at=NOW)
 
 
 def changed(workload: Workload, **update: Any) -> Workload:

@@ -15,16 +15,18 @@ from handrail.adapters.evidence.events import events
 from handrail.adapters.evidence.logs import restarted, worst
 from handrail.adapters.evidence.metrics import metrics
 from handrail.adapters.evidence.pieces import MOST_PIECES, lines, newest, piece
-from handrail.adapters.kubernetes.eyes import WORKLOADS
+from handrail.adapters.kubernetes.eyes import LOOKED_AT, look_at
 from handrail.adapters.kubernetes.resolve import resolve
 from handrail.adapters.prometheus import Prometheus
 from handrail.core.redact import redact
 from handrail.model.alert import Alert
+from handrail.model.autoscaler import Autoscaler
 from handrail.model.errors import Permanent, Transient
 from handrail.model.evidence import Away, Piece, Trust
 from handrail.model.gathering import Gathering
+from handrail.model.node import Node
 from handrail.model.reason import Reason, Refusal
-from handrail.model.step import Eyes
+from handrail.model.step import Eyes, Thing
 from handrail.model.target import LabelledTarget, ObjectRef
 from handrail.model.value import Raw
 from handrail.model.workload import Workload, pod_is_ready, revision_of
@@ -58,33 +60,40 @@ class ClusterGatherer:
             return Refusal(reason=Reason.SOURCE_AWAY, detail=f"{error}")
         if isinstance(found, Refusal):
             return found
-        whole, workload = found
-        return await _Round(self._eyes, self._metrics, whole, workload, now).gathering(target, alert)
+        whole, thing = found
+        return await _Round(self._eyes, self._metrics, whole, thing, now).gathering(target, alert)
 
-    async def _target(self, target: LabelledTarget) -> tuple[Raw, Workload | None] | Refusal:
+    async def _target(self, target: LabelledTarget) -> tuple[Raw, Thing | None] | Refusal:
         ref = await resolve(self._eyes, target)
         if isinstance(ref, Refusal):
             return ref
-        workload = await self._eyes.workload(ref) if ref.kind in WORKLOADS else None
-        whole = workload.object if workload else None if ref.kind in WORKLOADS else await self._eyes.get(ref)
+        if ref.kind in LOOKED_AT:
+            thing = await look_at(self._eyes, ref)
+            whole = thing.object if thing else None
+        else:
+            thing, whole = None, await self._eyes.get(ref)
         if whole is None:
             return Refusal(reason=Reason.TARGET_GONE, detail=f"{ref} went away while it was looked at")
-        return whole, workload
+        return whole, thing
 
 
 class _Round:
     """One gathering: collects pieces, and what was away."""
 
     def __init__(
-        self, eyes: Source, prometheus: Prometheus | None, whole: Raw, workload: Workload | None, now: datetime
+        self, eyes: Source, prometheus: Prometheus | None, whole: Raw, thing: Thing | None, now: datetime
     ) -> None:
         self._eyes = eyes
         self._prometheus = prometheus
         self._whole = whole
-        self._workload = workload
+        self._node = thing if isinstance(thing, Node) else None
+        self._autoscaler = thing if isinstance(thing, Autoscaler) else None
+        scaled = self._autoscaler.workload if self._autoscaler else None
+        self._workload = thing if isinstance(thing, Workload) else scaled
         self._now = now
         self._ref = ObjectRef.of(whole)
-        self._pods = workload.pods if workload else (whole,) if self._ref.kind == "Pod" else ()
+        self._pods = (whole,) if self._ref.kind == "Pod" else self._node.pods if self._node else ()
+        self._pods = self._workload.pods if self._workload else self._pods
         self._pieces: list[Piece] = []
         self._away: list[Away] = []
 
@@ -97,7 +106,12 @@ class _Round:
             await self._ask("prometheus", self._numbers(self._prometheus, self._workload))
         self._keep(_alert(alert, self._now))
         return Gathering(
-            ref=self._ref, workload=self._workload, pieces=tuple(self._pieces[:MOST_PIECES]), away=tuple(self._away)
+            ref=self._ref,
+            workload=None if self._autoscaler else self._workload,
+            node=self._node,
+            autoscaler=self._autoscaler,
+            pieces=tuple(self._pieces[:MOST_PIECES]),
+            away=tuple(self._away),
         )
 
     def _keep(self, found: Piece | None) -> None:
@@ -111,7 +125,11 @@ class _Round:
             self._away.append(Away(source=source, why=redact(str(error), 300)))
 
     def _stated(self) -> None:
-        self._keep(objects.about(self._whole, self._workload, self._now))
+        self._keep(objects.about(self._whole, None if self._autoscaler else self._workload, self._now))
+        if self._autoscaler is not None and self._workload is not None:
+            self._keep(objects.about(self._workload.object, self._workload, self._now))
+        if self._node is not None:
+            self._keep(objects.neighbours(self._node, self._now))
         if self._pods:
             self._keep(objects.pods(self._pods, self._ref, self._now))
         if self._workload is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from handrail.model.policy import Mode, Policy, PolicyRule
+from handrail.model.reason import Reason, Refusal
 from handrail.model.saga import SagaStep
 from handrail.model.target import ObjectRef
 
@@ -38,6 +39,22 @@ def mode_of(policy: Policy, step: SagaStep) -> Mode | None:
     return Mode.ASK if mode is Mode.ACT and step.risk.always_asked else mode
 
 
+def limits_of(policy: Policy, step: str, target: ObjectRef) -> dict[str, tuple[int, int]]:
+    """What the rule that decides says about numbers, by parameter; {} for nothing."""
+    rule = next((rule for rule in policy.rules if _names(rule, step, target)), None)
+    return dict(rule.limits.get(step, {})) if rule else {}
+
+
+def beyond_limits(policy: Policy, step: SagaStep) -> Refusal | None:
+    """Numbers of a compiled step that the policy, as it is now, does not allow."""
+    for name, (least, most) in limits_of(policy, step.step, step.target).items():
+        value = step.params.get(name)
+        if not isinstance(value, int) or not least <= value <= most:
+            detail = f"policy allows {name} from {least} to {most} for {step.step}; this would be {value!s:.40}"
+            return Refusal(reason=Reason.OUT_OF_BOUNDS, detail=detail)
+    return None
+
+
 def _names(rule: PolicyRule, step: str, target: ObjectRef) -> bool:
     in_namespace = "*" in rule.namespaces or (bool(target.namespace) and target.namespace in rule.namespaces)
     of_kind = not rule.kinds or target.kind in rule.kinds
@@ -46,5 +63,5 @@ def _names(rule: PolicyRule, step: str, target: ObjectRef) -> bool:
 
 def unknown_steps(policy: Policy, known: Iterable[str]) -> tuple[str, ...]:
     """Step names of the policy that this build does not have: a typing error there would silently deny."""
-    named = {name for rule in policy.rules for name in rule.steps}
+    named = {name for rule in policy.rules for name in (*rule.steps, *rule.limits)}
     return tuple(sorted(named - set(known)))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
-from handrail.core.allow import mode_for, never_written
+from handrail.core.allow import limits_of, mode_for, never_written
 from handrail.model.errors import Bug
 from handrail.model.menu import Menu, NotOffered, Option
 from handrail.model.params import fill
@@ -20,6 +20,8 @@ from handrail.model.policy import Policy
 from handrail.model.reason import Reason, Refusal
 from handrail.model.step import Candidate, Sight, Step
 from handrail.model.target import ObjectRef
+
+Limits = Mapping[str, tuple[int, int]]
 
 MOST_OPTIONS = 12
 """A longer menu is no choice any more; what is cut is named among what is not offered."""
@@ -56,7 +58,8 @@ def build_menu(considered: Considered, steps: Mapping[str, Step], policy: Policy
     for name, step in sorted(steps.items()):
         if considered.target.kind not in step.kinds:
             continue
-        offers = _not_allowed(name, considered.target, policy, own_namespace) or _offers(step, considered)
+        limits = limits_of(policy, name, considered.target)
+        offers = _not_allowed(name, considered.target, policy, own_namespace) or _offers(step, considered, limits)
         if isinstance(offers, Refusal):
             refused.append(_not_offered(name, offers))
             continue
@@ -78,7 +81,7 @@ def _not_allowed(step: str, target: ObjectRef, policy: Policy, own_namespace: st
     return None
 
 
-def _offers(step: Step, considered: Considered) -> tuple[Candidate, ...] | Refusal:
+def _offers(step: Step, considered: Considered, limits: Limits) -> tuple[Candidate, ...] | Refusal:
     if step.name not in considered.seen:
         return Refusal(reason=Reason.SOURCE_AWAY, detail=f"nobody could look at {considered.target} for it")
     seen = considered.seen[step.name]
@@ -87,9 +90,26 @@ def _offers(step: Step, considered: Considered) -> tuple[Candidate, ...] | Refus
     if seen.thing.ref != considered.target:
         return Refusal(reason=Reason.TARGET_GONE, detail=f"what is there now is another {considered.target}")
     proposed = step.propose(seen)
-    checked = [(candidate, _check(step, seen, candidate, considered.at)) for candidate in proposed]
+    within = [_within(candidate, limits) for candidate in proposed]
+    checked = [(one, _beyond(one) or _check(step, seen, one, considered.at)) for one in within]
     passed = tuple(candidate for candidate, refusal in checked if refusal is None)
     return passed or _why_nothing(step, seen, [refusal for _candidate, refusal in checked if refusal])
+
+
+def _within(candidate: Candidate, limits: Limits) -> Candidate:
+    """The ranges as far as policy allows them."""
+    narrowed = {
+        name: (max(low, limits[name][0]), min(high, limits[name][1])) if name in limits else (low, high)
+        for name, (low, high) in candidate.ranges.items()
+    }
+    return candidate.model_copy(update={"ranges": narrowed})
+
+
+def _beyond(candidate: Candidate) -> Refusal | None:
+    name = next((name for name, (low, high) in candidate.ranges.items() if low > high), None)
+    if name is None:
+        return None
+    return Refusal(reason=Reason.OUT_OF_BOUNDS, detail=f"policy leaves no value of {name}: {candidate.summary}")
 
 
 def _check(step: Step, seen: Sight, candidate: Candidate, at: datetime) -> Refusal | None:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from handrail.adapters.kubernetes import look_at
 from handrail.core import severity
 from handrail.core.fold import is_own
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.detector import Detector, Watches, Window
-from handrail.model.evidence import EvidenceItem, Piece
+from handrail.model.evidence import LOGS, EvidenceItem, Piece
 from handrail.model.finding import Cause, Finding, Handling
 from handrail.model.gathering import Gathering
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason, Refusal
 from handrail.model.severity import Severity
+from handrail.model.step import Thing
 from handrail.model.value import digest
-from handrail.model.workload import Workload
 
 SYMPTOM_PATIENCE = timedelta(minutes=2)
 """A workload that is not healthy but shows no cause yet is looked at again for this long before planning goes on."""
@@ -38,7 +39,6 @@ SHOWN_BY_HEALTH = frozenset(
 """Trouble that can't be there while every wanted pod is ready on the newest template. Not so errors, load or memory."""
 
 EXCERPT = 600
-LOGS = frozenset({"logs", "previous_logs"})
 """What matters stands at their end."""
 
 
@@ -49,15 +49,15 @@ async def gather(tools: Tools, incident: Incident) -> Incident:
     if isinstance(gathering, Refusal):
         over = ev.HandedOver(reason=gathering.reason, detail=gathering.detail)
         return await tools.store.append(incident, (over,))
-    workload = gathering.workload
-    found = _detect(tools.detectors, incident, workload, now)
-    noise = _noise(incident) if workload is not None and not found and severity.healthy(workload) else None
+    thing = gathering.thing
+    found = _detect(tools.detectors, incident, gathering, now)
+    noise = _noise(incident) if thing is not None and not found and severity.healthy(thing) else None
     if noise is not None:
         return await tools.store.append(incident, (_held(incident, now) or noise,))
-    if _too_early(incident, workload, found, now):
+    if _too_early(incident, thing, found, now):
         return incident
     texts = {digest(piece.text): piece.text for piece in gathering.pieces}
-    event = _gathered(gathering, (*found, *incident.findings), workload)
+    event = _gathered(gathering, (*found, *incident.findings))
     claimed = await tools.store.claim(incident, event, texts)
     if isinstance(claimed, str):
         merged = await tools.store.incident(incident.id)
@@ -67,8 +67,8 @@ async def gather(tools: Tools, incident: Incident) -> Incident:
 
 async def recheck(tools: Tools, incident: Incident) -> Incident:
     """A resolved alert came in while a person is asked: data, not proof. The live object decides (cases 4, 5)."""
-    workload = await tools.eyes.workload(incident.target) if incident.target else None
-    if workload is not None and severity.healthy(workload):
+    thing = await look_at(tools.eyes, incident.target) if incident.target else None
+    if thing is not None and severity.healthy(thing):
         return await tools.store.append(incident, (_by_itself(),))
     changed = ev.Voided(reason=Reason.STATE_CHANGED, detail="an alert was resolved meanwhile; looking again")
     return await tools.store.append(incident, (changed,))
@@ -78,13 +78,16 @@ def _by_itself() -> ev.Suppressed:
     return ev.Suppressed(reason=Reason.RESOLVED_BY_ITSELF, detail="the alert was resolved and the workload is healthy")
 
 
-def _detect(
-    detectors: tuple[Detector, ...], incident: Incident, workload: Workload | None, now: datetime
-) -> tuple[Finding, ...]:
-    if workload is None:
+def _detect(detectors: tuple[Detector, ...], incident: Incident, seen: Gathering, now: datetime) -> tuple[Finding, ...]:
+    wakes = {
+        Watches.WORKLOAD: seen.workload is not None,
+        Watches.NODE: seen.node is not None,
+        Watches.AUTOSCALER: seen.autoscaler is not None,
+    }
+    if seen.thing is None:
         return ()
-    window = Window(alerts=incident.alerts, workload=workload)
-    woken = (d for d in detectors if Watches.WORKLOAD in d.watches)
+    window = Window(alerts=incident.alerts, workload=seen.workload, node=seen.node, autoscaler=seen.autoscaler)
+    woken = (d for d in detectors if any(wakes.get(what) for what in d.watches))
     return tuple(finding for d in woken for finding in d.detect(window, now, d.Params()))
 
 
@@ -123,16 +126,16 @@ def _lone_echo(incident: Incident) -> bool:
     return incident.follows is not None and incident.follows.echo and len(incident.alerts) == 1
 
 
-def _too_early(incident: Incident, workload: Workload | None, found: tuple[Finding, ...], now: datetime) -> bool:
+def _too_early(incident: Incident, thing: Thing | None, found: tuple[Finding, ...], now: datetime) -> bool:
     """A rollout that has just begun shows its cause a little later than the alert."""
-    if workload is None or severity.healthy(workload):
+    if thing is None or severity.healthy(thing):
         return False
     clear = any(finding.corroborated and finding.handling is Handling.APPROVE for finding in found)
     return not clear and now - incident.moved_at < SYMPTOM_PATIENCE
 
 
-def _gathered(gathering: Gathering, findings: tuple[Finding, ...], workload: Workload | None) -> ev.Gathered:
-    measured = severity.measure(workload) if workload else Severity(desired=0, ready=0)
+def _gathered(gathering: Gathering, findings: tuple[Finding, ...]) -> ev.Gathered:
+    measured = severity.measure(gathering.thing) if gathering.thing else Severity(desired=0, ready=0)
     return ev.Gathered(
         target=gathering.ref,
         findings=_unique(findings),

@@ -13,7 +13,9 @@ from typing import Protocol
 from pydantic import BaseModel
 
 from handrail.model.alert import Alert
+from handrail.model.autoscaler import Autoscaler
 from handrail.model.finding import Finding
+from handrail.model.node import Node
 from handrail.model.value import Value
 from handrail.model.workload import Workload
 
@@ -23,13 +25,17 @@ class Watches(StrEnum):
 
     ALERTS = "alerts"
     WORKLOAD = "workload"
+    NODE = "node"
+    AUTOSCALER = "autoscaler"
 
 
 class Window(Value):
-    """Signals about one thing. `workload` is None until the eyes have looked, or when they could not."""
+    """Signals about one thing. All but the alerts are None until the eyes have looked, or when they could not."""
 
     alerts: tuple[Alert, ...] = ()
     workload: Workload | None = None
+    node: Node | None = None
+    autoscaler: Autoscaler | None = None
 
 
 class Detector(Protocol):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from handrail.model.autoscaler import Autoscaler
 from handrail.model.evidence import Away, Piece
+from handrail.model.node import Node
+from handrail.model.step import Thing
 from handrail.model.target import ObjectRef
 from handrail.model.value import Value
 from handrail.model.workload import Workload
 
 
 class Gathering(Value):
-    """`ref` is the top owner that the API server confirmed; `workload` is None for kinds that own no pods.
+    """`ref` is the top owner that the API server confirmed; of the three after it the one of its kind is there, if any.
 
     `pieces` are at most 40, each at most 8 KiB of redacted text, most telling first; `away` names every source
     that could not be asked.
@@ -17,5 +20,11 @@ class Gathering(Value):
 
     ref: ObjectRef
     workload: Workload | None = None
+    node: Node | None = None
+    autoscaler: Autoscaler | None = None
     pieces: tuple[Piece, ...] = ()
     away: tuple[Away, ...] = ()
+
+    @property
+    def thing(self) -> Thing | None:
+        return self.workload or self.node or self.autoscaler

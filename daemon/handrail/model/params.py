@@ -18,6 +18,11 @@ class FixedByCompile:
 CompileTime = Annotated[AwareDatetime, FixedByCompile()]
 
 
+def stamp(at: datetime) -> str:
+    """A compile time as it is written to objects (RFC 3339, UTC, whole seconds)."""
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def fill(params: type[BaseModel], given: dict[str, Any], now: datetime) -> dict[str, Any]:
     """`given` with every marked field set to `now`, in UTC and whole seconds; whatever was given for one is dropped."""
     at = now.astimezone(UTC).replace(microsecond=0)

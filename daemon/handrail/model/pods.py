@@ -37,7 +37,7 @@ def is_corpse(pod: Raw) -> bool:
 def not_ready_since(pod: Raw) -> datetime | None:
     """None where it is ready, or where the API server does not say since when it is not."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
-    ready = next((one for one in conditions if one.get("type") == "Ready"), {})
+    ready: Raw = next((one for one in conditions if one.get("type") == "Ready"), {})
     return moment(ready.get("lastTransitionTime")) if ready.get("status") == "False" else None
 
 

@@ -21,12 +21,14 @@ class Mode(StrEnum):
 class PolicyRule(Value):
     """The first rule that names namespace, kind and step decides. Names are exact; "*" alone means any.
 
-    `kinds` empty means every kind that the step supports.
+    `kinds` empty means every kind that the step supports. `limits` narrows a step's own bounds: step -> parameter ->
+    least and most, e.g. `{set_hpa_bounds: {max_replicas: [1, 20]}}`.
     """
 
     namespaces: tuple[str, ...]
     kinds: tuple[str, ...] = ()
     steps: dict[str, Mode]
+    limits: dict[str, dict[str, tuple[int, int]]] = {}
 
 
 class Policy(Value):

@@ -46,6 +46,7 @@ DEPLOYMENT = Kind("apps", "v1", "Deployment", "deployments", counts=True, status
 REPLICA_SET = Kind("apps", "v1", "ReplicaSet", "replicasets", counts=True, status=True, scale=True, short=("rs",))
 STATEFUL_SET = Kind("apps", "v1", "StatefulSet", "statefulsets", counts=True, status=True, scale=True, short=("sts",))
 DAEMON_SET = Kind("apps", "v1", "DaemonSet", "daemonsets", counts=True, status=True, short=("ds",))
+REVISION = Kind("apps", "v1", "ControllerRevision", "controllerrevisions")
 AUTOSCALER = Kind(
     "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", status=True, short=("hpa",)
 )
@@ -65,6 +66,7 @@ KINDS = (
     REPLICA_SET,
     STATEFUL_SET,
     DAEMON_SET,
+    REVISION,
     AUTOSCALER,
     BUDGET,
 )
@@ -103,7 +105,6 @@ NOT_SIMULATED: dict[str, tuple[str, ...]] = {
     ),
     "apiextensions.k8s.io": ("customresourcedefinitions",),
     "apiregistration.k8s.io": ("apiservices",),
-    "apps": ("controllerrevisions",),
     "authentication.k8s.io": ("selfsubjectreviews",),
     "authorization.k8s.io": ("localsubjectaccessreviews", "selfsubjectrulesreviews"),
     "batch": ("cronjobs", "jobs"),

@@ -12,6 +12,7 @@ from datetime import datetime
 from handrail.adapters.evidence.pieces import lines, piece
 from handrail.core.words import plural
 from handrail.model.evidence import Piece, Trust
+from handrail.model.node import Node, is_usable, sickness_of
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw
 from handrail.model.workload import Workload, container_states, pod_is_ready, revision_of
@@ -43,6 +44,18 @@ def about(found: Raw, workload: Workload | None, now: datetime) -> Piece:
     said += [_condition(one) for one in status.get("conditions") or ()]
     said += _owners(workload) if workload else ()
     return piece("owner", f"kubernetes: {ref}", now, Trust.API, f"{ref}: spec and status", lines(said))
+
+
+def neighbours(node: Node, now: datetime) -> Piece:
+    """How the other nodes are: one that is ill alone is another matter than many."""
+    usable = sum(map(is_usable, node.others))
+    ill = [one["metadata"]["name"] for one in node.others if sickness_of(one)]
+    said = [f"{usable} of {plural(len(node.others), 'other node')} take new pods; {len(ill)} of them are ill"]
+    said += [f"{node.ref} is ill: {node.sickness}"] if node.sickness else []
+    said += [f"{node.ref} is cordoned"] if node.cordoned else []
+    said += [f"{node.used_by} is working on it"] if node.used_by else []
+    said += [f"ill: {name}" for name in sorted(ill)[:MOST_PODS]]
+    return piece("nodes", "kubernetes: nodes", now, Trust.API, "The other nodes", lines(said))
 
 
 def pods(found: tuple[Raw, ...], ref: ObjectRef, now: datetime) -> Piece:

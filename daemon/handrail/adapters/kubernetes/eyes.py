@@ -16,6 +16,7 @@ from handrail.core.redact import neutral
 from handrail.model.autoscaler import Autoscaler
 from handrail.model.errors import Permanent, Transient
 from handrail.model.node import Node
+from handrail.model.step import Eyes, Thing
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw
 from handrail.model.workload import Workload, owned_by
@@ -27,6 +28,19 @@ LOG_LINES = 200
 LOG_BYTES = 64 * 1024
 WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"})
 """Kinds whose pods are counted as ready or not; a Job's pods end, so "ready" says nothing about it."""
+
+
+LOOKED_AT = WORKLOADS | {"Node", "HorizontalPodAutoscaler"}
+"""Kinds of which more is read than the object itself."""
+
+
+async def look_at(eyes: Eyes, ref: ObjectRef) -> Thing | None:
+    """The thing with what belongs to it, by its UID where `ref` has one. Raises Permanent for every other kind."""
+    if ref.kind == "Node":
+        return await eyes.node(ref)
+    if ref.kind == "HorizontalPodAutoscaler":
+        return await eyes.autoscaler(ref)
+    return await eyes.workload(ref)
 
 
 def utc_now() -> datetime:
