@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from handrail.core.allow import mode_of, never_written
+from handrail.core.allow import beyond_limits, mode_of, never_written
 from handrail.model.approval import ApprovalRequest
 from handrail.model.incident import Incident, State
 from handrail.model.policy import Mode, Policy
@@ -98,6 +98,8 @@ def _allowed(incident: Incident, policy: Policy, own_namespace: str, write: Writ
             return Refusal(reason=Reason.NOT_ALLOWED, detail=f"no policy rule allows {step.step} on {step.target}")
         if mode is Mode.OBSERVE:
             return Refusal(reason=Reason.OBSERVE_ONLY, detail=f"policy only observes {step.step} on {step.target}")
+        if beyond := beyond_limits(policy, step):
+            return beyond
     return None
 
 
