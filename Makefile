@@ -6,9 +6,6 @@ ARGS ?=
 SOURCES := daemon detectors remediations tests helm requirements conftest.py
 # Compiled files make every start of Python faster, and the tests start it often.
 export PYTHONDONTWRITEBYTECODE :=
-# A socket that some client of a real server leaves to the garbage collector is shown, but fails no test: the collector
-# blames whichever test runs at that moment. Without servers it is an error as every warning is.
-SHOW_LEAKS := -W default::pytest.PytestUnraisableExceptionWarning
 PACKAGES := -p handrail -p handrail_detectors -p handrail_remediations
 
 .PHONY: help demo test quick check servers lint types layers chart format pins clean
@@ -39,7 +36,7 @@ demo: $(VENV)/.demo ## an incident from alert to repair on this machine (ARGS=--
 
 test: check ## lint, types, layers and every test (real servers: make servers)
 	$(BIN)/pytest -n 2 -m "not server" $(ARGS)
-	$(BIN)/pytest -m server $(SHOW_LEAKS) $(ARGS)
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m server $(ARGS)
 
 quick: check ## the same without the tests that need a server
 	HANDRAIL_HYPOTHESIS=quick $(BIN)/pytest -q -n 2 -m "not server" $(ARGS)

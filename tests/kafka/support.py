@@ -7,11 +7,12 @@ import gc
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 from handrail.adapters.kafka import KafkaIntake
 from handrail.model.config import KafkaConfig, KafkaSecurity, TopicConfig
@@ -60,6 +61,21 @@ async def make_topics(bootstrap: str, *names: str, partitions: int = 1, settings
     await admin.start()
     try:
         await admin.create_topics([NewTopic(name, partitions, 1, topic_configs=settings or {}) for name in names])
+    finally:
+        await admin.close()
+
+
+async def until_groups_are_coordinated(bootstrap: str) -> None:
+    """A fresh broker makes the place for groups at the first asking, which takes it a while on a busy machine."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                with suppress(GroupCoordinatorNotAvailableError):
+                    await admin.find_coordinator(fresh("group"))
+                    return
+                await asyncio.sleep(0.1)
     finally:
         await admin.close()
 
