@@ -14,7 +14,7 @@ from handrail.adapters.settings import load_policy
 from handrail.check.lines import Line
 from handrail.core.rbac import objects
 from tests.cli.site import Site, only
-from tests.kafka.support import fresh, make_topics
+from tests.kafka.support import fresh, make_topics, until_groups_are_coordinated
 from tests.servers.control_plane import ControlPlane
 from tests.servers.kafka import KafkaServer
 
@@ -28,6 +28,7 @@ def here(tmp_path: Path) -> Site:
 async def test_every_topic_is_looked_for_and_none_is_made(here: Site, kafka_server: KafkaServer) -> None:
     there, missing = fresh("alerts"), fresh("missing")
     await make_topics(kafka_server.bootstrap, there, partitions=3)
+    await until_groups_are_coordinated(kafka_server.bootstrap)
     topics = [{"name": there}, {"name": missing}]
     here.config["kafka"] = {"bootstrap": [kafka_server.bootstrap], "topics": topics, "dead_letter_topic": f"{there}.d"}
     for _ in range(2):
