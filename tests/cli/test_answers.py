@@ -51,8 +51,8 @@ def test_an_audit_that_finds_a_broken_journal_exits_with_one(whole: bool) -> Non
 
 @pytest.mark.parametrize(
     "raw",
-    [http(b"<html>"), b"SSH-2.0-x\r\n", b"", http(b"nginx", "502 Bad Gateway")],
-    ids=["html", "ssh", "eof", "502"],
+    [http(b"<html>"), http(b"[" * 100_000), b"SSH-2.0-x\r\n", b"", http(b"nginx", "502 Bad Gateway")],
+    ids=["html", "deep", "ssh", "eof", "502"],
 )
 def test_what_is_no_daemon_of_ours_is_said_in_one_line(raw: bytes) -> None:
     with answering(raw) as server:

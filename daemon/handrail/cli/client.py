@@ -48,7 +48,7 @@ class Client:
             raise click.ClickException(_message(data))
         try:
             return json.loads(data)
-        except ValueError as other:
+        except (ValueError, RecursionError) as other:
             raise click.ClickException(f"what answers at {self._where} is no daemon of ours") from other
 
     @property
@@ -98,7 +98,7 @@ class _SocketConnection(http.client.HTTPConnection):
 def _message(data: bytes) -> str:
     try:
         return str(json.loads(data)["message"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return data.decode(errors="replace")[:300] or "the daemon gave an empty answer"
 
 

@@ -84,7 +84,7 @@ def _text(raw: str) -> str | Refusal:
     """The text of a finished message. Thinking is passed over; anything else than text is not an answer."""
     try:
         message = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _invalid("what came back is no JSON")
     if not isinstance(message, dict):
         return _invalid("what came back is no message")

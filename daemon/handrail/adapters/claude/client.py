@@ -132,7 +132,7 @@ def _reply(raw: str) -> ModelReply | ModelFailed:
 def _object(raw: str) -> dict[str, Any]:
     try:
         data = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
 

@@ -202,7 +202,7 @@ def _click(payload: dict[str, Any], action: dict[str, Any]) -> Click | None:
             channel=container["channel_id"],
             ts=container["message_ts"],
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
