@@ -105,7 +105,7 @@ def _at(text: str | None) -> datetime:
 
 
 def _read(record: Record, topic: TopicConfig, config: Config | None) -> tuple[Decoded, list[Arrival]]:
-    from handrail.core.correlate import arrival, findings_of
+    from handrail.core.correlate import arrival, findings_of, woken
     from handrail.decode import EVENT_AGE
     from handrail.decode import decode as decode_record
     from handrail.model.mapping import NO_MAPPING
@@ -118,7 +118,7 @@ def _read(record: Record, topic: TopicConfig, config: Config | None) -> tuple[De
         mapping=config.mapping_of(topic) if config else NO_MAPPING,
         event_age=timedelta(minutes=config.alerts.event_age_minutes) if config else EVENT_AGE,
     )
-    cluster, detectors = config.cluster.name if config else UNNAMED, catalogue()
+    cluster, detectors = config.cluster.name if config else UNNAMED, woken(catalogue())
     return decoded, [arrival(alert, cluster, findings_of(alert, detectors, record.at)) for alert in decoded.alerts]
 
 

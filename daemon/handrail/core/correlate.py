@@ -10,6 +10,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from datetime import datetime
+from functools import cache
+from itertools import chain
+
+from pydantic import BaseModel
 
 from handrail.model.alert import Alert
 from handrail.model.arrival import Arrival
@@ -17,8 +21,9 @@ from handrail.model.detector import Detector, Watches, Window
 from handrail.model.finding import Finding
 from handrail.model.labels import STATE_METRICS, labelled_target, reported_by
 from handrail.model.target import LabelledTarget
+from handrail.model.trusted import trusted
 
-__all__ = ["arrival", "episode", "findings_of", "identity", "labelled_target"]
+__all__ = ["arrival", "episode", "findings_of", "identity", "labelled_target", "woken"]
 
 PIPELINE = frozenset(
     {
@@ -43,6 +48,12 @@ EXPORTER = frozenset({"container", "instance", "job", "node", "pod", "sender_fin
 GRADE = frozenset({"severity"})
 """A warning that becomes critical is the same thing, in another episode."""
 
+_BETWEEN = "\x1f"
+
+_ALL_CHURNING = PIPELINE | EXPORTER
+
+_window, _arrival = trusted(Window), trusted(Arrival)
+
 
 def identity(alert: Alert, target: LabelledTarget | None, cluster: str) -> str:
     """SHA-256 of name, cluster and target; without a target, of the labels that do not churn.
@@ -50,39 +61,57 @@ def identity(alert: Alert, target: LabelledTarget | None, cluster: str) -> str:
     `cluster` stands in where the alert names none. The pod's UID and the container count: what is said about an
     older pod of the same name, or about its neighbour, is another story.
     """
-    about = _words(target) if target else _stable(alert, target, GRADE)
-    return _seal("identity", alert.name, alert.cluster or cluster, *about)
+    return _identity(alert, target, cluster, _stable(alert, target))
 
 
 def episode(alert: Alert) -> str:
     """SHA-256 of name, target, stable labels and the start to the whole second (without one the message, or when it
     was seen)."""
     target = labelled_target(alert)
-    return _episode(alert, target)
+    return _episode(alert, target, _stable(alert, target))
 
 
-def findings_of(alert: Alert, detectors: Iterable[Detector], now: datetime) -> tuple[Finding, ...]:
-    """What the detectors that alerts wake say of this one alone; the store's windows are not there yet."""
-    window = Window(alerts=(alert,))
-    woken = (detector for detector in detectors if Watches.ALERTS in detector.watches)
-    return tuple(finding for detector in woken for finding in detector.detect(window, now, detector.Params()))
+def woken(detectors: Iterable[Detector]) -> tuple[Detector, ...]:
+    """Those that an alert wakes."""
+    return tuple(detector for detector in detectors if Watches.ALERTS in detector.watches)
+
+
+def findings_of(alert: Alert, awake: Iterable[Detector], now: datetime) -> tuple[Finding, ...]:
+    """What the detectors that are `woken` say of this alert alone; the store's windows are not there yet."""
+    window = _window(alerts=(alert,))
+    return tuple([found for each in awake for found in each.detect(window, now, _defaults(each.Params))])
+
+
+@cache
+def _defaults(params: type[BaseModel]) -> BaseModel:
+    return params()
 
 
 def arrival(alert: Alert, cluster: str, findings: tuple[Finding, ...]) -> Arrival:
     """What intake hands to the store. `cluster` is this daemon's own."""
     target = labelled_target(alert)
-    return Arrival(
+    stable = _stable(alert, target)
+    return _arrival(
         alert=alert,
         target=target,
         findings=findings,
-        identity=identity(alert, target, cluster),
-        episode=_episode(alert, target),
+        identity=_identity(alert, target, cluster, stable),
+        episode=_episode(alert, target, stable),
     )
 
 
-def _episode(alert: Alert, target: LabelledTarget | None) -> str:
-    labels = _stable(alert, target, frozenset())
-    return _seal("episode", alert.name, _since(alert), *_words(target), *labels)
+Labels = list[tuple[str, str]]
+"""Names and values, sorted by name."""
+
+
+def _identity(alert: Alert, target: LabelledTarget | None, cluster: str, stable: Labels) -> str:
+    about = _words(target) if target else [word for item in stable if item[0] not in GRADE for word in item]
+    return _seal(["identity", alert.name, alert.cluster or cluster, *about])
+
+
+def _episode(alert: Alert, target: LabelledTarget | None, stable: Labels) -> str:
+    about = _words(target) if target else ()
+    return _seal(["episode", alert.name, _since(alert), *about, *chain.from_iterable(stable)])
 
 
 def _since(alert: Alert) -> str:
@@ -92,23 +121,24 @@ def _since(alert: Alert) -> str:
     return str(_whole_second(alert.starts_at or alert.seen_at))
 
 
-def _seal(*words: str) -> str:
-    """Each word with its length before it, so that no two lists of words are sealed alike."""
-    return hashlib.sha256("".join(f"{len(word)}:{word}" for word in words).encode("utf-8", "surrogatepass")).hexdigest()
+def _seal(words: list[str]) -> str:
+    """No two lists of words are sealed alike: where a word holds what stands between them, their lengths come first
+    (told by the mark before them, since the first word is never empty)."""
+    joined = _BETWEEN.join(words)
+    if joined.count(_BETWEEN) >= len(words):
+        joined = f"{_BETWEEN}{','.join(map(str, map(len, words)))}:{joined}"
+    return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _words(target: LabelledTarget | None) -> tuple[str, ...]:
-    return (target.kind, target.namespace, target.name, target.uid, target.container) if target else ()
+def _words(target: LabelledTarget) -> tuple[str, ...]:
+    return (target.kind, target.namespace, target.name, target.uid, target.container)
 
 
-def _stable(alert: Alert, target: LabelledTarget | None, less: frozenset[str]) -> tuple[str, ...]:
-    """Names and values, sorted by name. Without a target the exporter's labels are all that tells two things apart,
-    unless they are known to churn."""
-    churning = PIPELINE | less
-    if target is not None or reported_by(alert.labels, STATE_METRICS):
-        churning = churning | EXPORTER
-    kept = sorted(item for item in alert.labels.items() if item[0] not in churning)
-    return tuple(word for item in kept for word in item)
+def _stable(alert: Alert, target: LabelledTarget | None) -> Labels:
+    """Without a target the exporter's labels are all that tells two things apart, unless they are known to churn."""
+    exporters = target is not None or reported_by(alert.labels, STATE_METRICS)
+    churning = _ALL_CHURNING if exporters else PIPELINE
+    return sorted([item for item in alert.labels.items() if item[0] not in churning])
 
 
 def _whole_second(at: datetime) -> int:

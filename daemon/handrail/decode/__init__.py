@@ -6,7 +6,7 @@ clock: an alert was seen when the broker says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -80,29 +80,23 @@ def _nothing(record: Record) -> str:
     return "a tombstone" if record.value is None else "an empty value"
 
 
-def _parts(record: Record, value: bytes, topic: Topic, origin: Origin) -> Iterator[Part]:
+def _parts(record: Record, value: bytes, topic: Topic, origin: Origin) -> Iterable[Part]:
     attributes = cloudevents.binary(record.headers) if record.headers else None
     if attributes is not None and topic.encoding in ("cloudevents", "auto"):
-        yield from _event(cloudevents.of_binary(attributes, value), topic, origin.within("cloudevents"))
-    else:
-        yield from _value(value, topic, origin)
+        return _event(cloudevents.of_binary(attributes, value), topic, origin.within("cloudevents"))
+    return _value(value, topic, origin)
 
 
-def _value(value: bytes, topic: Topic, origin: Origin) -> Iterator[Part]:
+def _value(value: bytes, topic: Topic, origin: Origin) -> Iterable[Part]:
     if topic.encoding == "otlp_proto" or (topic.encoding == "auto" and _looks_protobuf(value)):
-        yield from otlp.from_protobuf(value, topic.signal, origin.within("otlp_proto"))
-        return
+        return otlp.from_protobuf(value, topic.signal, origin.within("otlp_proto"))
     binary = sniff.foreign_bytes(value)
     if binary:
-        yield refuse(Reason.UNKNOWN_FORMAT, binary)
-        return
+        return [refuse(Reason.UNKNOWN_FORMAT, binary)]
     parsed = sniff.parse(value)
     if isinstance(parsed, sniff.Json) and isinstance(parsed.data, str):
         parsed = sniff.parse(parsed.data)
-    if isinstance(parsed, Refusal):
-        yield parsed
-    else:
-        yield from _json(parsed.data, topic, origin)
+    return [parsed] if isinstance(parsed, Refusal) else _json(parsed.data, topic, origin)
 
 
 def _looks_protobuf(value: bytes) -> bool:
@@ -114,34 +108,30 @@ def _is_json(value: bytes) -> bool:
     return isinstance(sniff.parse(value), sniff.Json)
 
 
-def _json(data: object, topic: Topic, origin: Origin) -> Iterator[Part]:
-    if isinstance(data, Mapping) and otlp.signal_of(data):
+def _json(data: object, topic: Topic, origin: Origin) -> Iterable[Part]:
+    if isinstance(data, dict) and otlp.signal_of(data):
         if topic.encoding in ("otlp_json", "auto"):
-            yield from otlp.from_json(data, topic.signal, origin.within("otlp_json"))
-        else:
-            yield _elsewhere("OTLP JSON", topic)
-        return
+            return otlp.from_json(data, topic.signal, origin.within("otlp_json"))
+        return [_elsewhere("OTLP JSON", topic)]
     shape = documents.shape_of(data, origin)
     if shape is None:
-        yield refuse(Reason.UNKNOWN_FORMAT, foreign(data))
-    elif shape not in TAKES.get(topic.encoding, frozenset(Shape)):
-        yield _elsewhere(documents.NAMES[shape], topic)
-    elif shape is Shape.CLOUDEVENTS and isinstance(data, Mapping):
-        yield from _event(cloudevents.opened(data), topic, origin.within("cloudevents"))
-    else:
-        yield from documents.parts_of(data, shape, origin)
+        return [refuse(Reason.UNKNOWN_FORMAT, foreign(data))]
+    if topic.encoding in TAKES and shape not in TAKES[topic.encoding]:
+        return [_elsewhere(documents.NAMES[shape], topic)]
+    if shape is Shape.CLOUDEVENTS and isinstance(data, dict):
+        return _event(cloudevents.opened(data), topic, origin.within("cloudevents"))
+    return documents.parts_of(data, shape, origin)
 
 
-def _event(event: cloudevents.Event | Refusal, topic: Topic, origin: Origin) -> Iterator[Part]:
+def _event(event: cloudevents.Event | Refusal, topic: Topic, origin: Origin) -> Iterable[Part]:
     """OTLP may come in a CloudEvent too; everything else in it is a document."""
     if isinstance(event, Refusal):
-        yield event
-    elif isinstance(event.data, bytes):
-        yield from otlp.from_protobuf(event.data, topic.signal, origin.within("otlp_proto"))
-    elif isinstance(event.data, Mapping) and otlp.signal_of(event.data):
-        yield from otlp.from_json(event.data, topic.signal, origin.within("otlp_json"))
-    else:
-        yield from documents.of_event(event, origin)
+        return [event]
+    if isinstance(event.data, bytes):
+        return otlp.from_protobuf(event.data, topic.signal, origin.within("otlp_proto"))
+    if isinstance(event.data, dict) and otlp.signal_of(event.data):
+        return otlp.from_json(event.data, topic.signal, origin.within("otlp_json"))
+    return documents.of_event(event, origin)
 
 
 def _elsewhere(what: str, topic: Topic) -> Refusal:

@@ -14,7 +14,7 @@ from handrail.decode.parts import Origin, Part, named, refuse
 from handrail.decode.severity import severity_of
 from handrail.decode.text import clean, text_of, words_of
 from handrail.decode.times import time_of
-from handrail.model.alert import Alert
+from handrail.model.alert import made
 from handrail.model.reason import Reason, Refusal
 
 Status = Literal["firing", "resolved"]
@@ -31,7 +31,7 @@ class Group(NamedTuple):
 
 def recognised(data: object) -> bool:
     """A webhook of version 4, or a list of such or of alerts."""
-    if isinstance(data, Mapping):
+    if isinstance(data, dict):
         known = data.get("version") in VERSIONS and "orgId" not in data
         return known and isinstance(data.get("alerts"), list)
     return isinstance(data, list) and any(recognised(item) or _has_labels(item) for item in data)
@@ -39,11 +39,11 @@ def recognised(data: object) -> bool:
 
 def parts_of(data: object, origin: Origin, cluster: str = "") -> Iterator[Part]:
     """One part per alert of what was `recognised`; `cluster` stands in where an alert names none."""
-    if isinstance(data, Mapping):
+    if isinstance(data, dict):
         yield from _group(data, origin, cluster)
     elif isinstance(data, list):
         for item in data:
-            if recognised(item) and isinstance(item, Mapping):
+            if recognised(item) and isinstance(item, dict):
                 yield from _group(item, origin, cluster)
             else:
                 yield _alert(item, origin, Group(cluster=cluster))
@@ -51,7 +51,7 @@ def parts_of(data: object, origin: Origin, cluster: str = "") -> Iterator[Part]:
 
 def _has_labels(item: object) -> bool:
     """Without a name beside them: that would be a sender's own shape."""
-    return isinstance(item, Mapping) and isinstance(item.get("labels"), Mapping) and "alertname" not in item
+    return isinstance(item, dict) and isinstance(item.get("labels"), dict) and "alertname" not in item
 
 
 def _group(data: Mapping[str, object], origin: Origin, cluster: str) -> Iterator[Part]:
@@ -65,7 +65,7 @@ def _group(data: Mapping[str, object], origin: Origin, cluster: str) -> Iterator
 
 
 def _alert(item: object, origin: Origin, group: Group) -> Part:
-    if not isinstance(item, Mapping):
+    if not isinstance(item, dict):
         return refuse(Reason.MALFORMED, f"an alert is a JSON object, not {type(item).__name__}")
     labels = words_of(item.get("labels"))
     name = named(labels.get("alertname", ""))
@@ -75,7 +75,7 @@ def _alert(item: object, origin: Origin, group: Group) -> Part:
     status = _status(item.get("status"), ends_at, origin.at, group)
     if isinstance(status, Refusal):
         return status
-    return Alert(
+    return made(
         name=name,
         status=status,
         labels=labels,
@@ -92,7 +92,9 @@ def _alert(item: object, origin: Origin, group: Group) -> Part:
 
 def _status(status: object, ends_at: datetime | None, at: datetime, group: Group) -> Status | Refusal:
     """The API has no word for it: there an end that has passed is a resolve (a future one only an expiry)."""
-    if isinstance(status, Mapping):
+    if status == "firing" or status == "resolved":
+        return "firing" if status == "firing" else "resolved"
+    if isinstance(status, dict):
         if text_of(status.get("state")) == "suppressed":
             return refuse(Reason.NO_ALERT, "silenced or inhibited in Alertmanager")
         status = None

@@ -49,7 +49,7 @@ class Event(NamedTuple):
 
 def structured(data: object) -> bool:
     """The content-type header is only there "if present on the wire": the envelope is known by its own key."""
-    return isinstance(data, Mapping) and "specversion" in data
+    return isinstance(data, dict) and "specversion" in data
 
 
 def opened(data: Mapping[str, object]) -> Event | Refusal:

@@ -5,7 +5,7 @@ Decides the format by its keys alone. OTLP is not among them: it is never inside
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable
 from enum import StrEnum
 
 from handrail.decode import alertmanager, cloudevents, grafana, kubernetes_objects, plain
@@ -47,38 +47,30 @@ def shape_of(data: object, origin: Origin) -> Shape | None:
     return Shape.PLAIN if plain.recognised(data, origin.mapping) else None
 
 
-def parts_of(data: object, shape: Shape, origin: Origin) -> Iterator[Part]:
+def parts_of(data: object, shape: Shape, origin: Origin) -> Iterable[Part]:
     """One part per alert of a document of that shape; `origin` is that of whatever it came in."""
-    within = origin.within(shape)
-    match shape:
-        case Shape.GRAFANA if isinstance(data, Mapping):
-            yield from grafana.parts_of(data, within)
-        case Shape.ALERTMANAGER:
-            yield from alertmanager.parts_of(data, within, origin.cluster)
-        case Shape.KUBERNETES_EVENT if isinstance(data, Mapping):
-            yield kubernetes_objects.part_of(data, within)
-        case Shape.CLOUDEVENTS if isinstance(data, Mapping):
-            event = cloudevents.opened(data)
-            yield from [event] if isinstance(event, Refusal) else of_event(event, within)
-        case _:
-            yield from plain.parts_of(data, within, Said(own={}, names=JSON))
+    within = origin.within(shape.value)
+    if shape is Shape.ALERTMANAGER:
+        return alertmanager.parts_of(data, within, origin.cluster)
+    if shape is Shape.PLAIN or not isinstance(data, dict):
+        return plain.parts_of(data, within, Said(own={}, names=JSON))
+    if shape is Shape.GRAFANA:
+        return grafana.parts_of(data, within)
+    if shape is Shape.KUBERNETES_EVENT:
+        return [kubernetes_objects.part_of(data, within)]
+    event = cloudevents.opened(data)
+    return [event] if isinstance(event, Refusal) else of_event(event, within)
 
 
-def of_event(event: cloudevents.Event, origin: Origin) -> Iterator[Part]:
+def of_event(event: cloudevents.Event, origin: Origin) -> Iterable[Part]:
     """What a CloudEvent holds, as the format that it is. An event within an event is opened by nobody."""
     origin = origin._replace(message=event.message)
     inner = shape_of(event.data, origin)
-    if inner is Shape.PLAIN:
-        said = Said(
-            own={},
-            names=JSON,
-            around=(event.attributes,),
-            event=event.state,
-            trace_id=event.trace_id,
-        )
-        yield from plain.parts_of(event.data, origin.within(inner), said)
-    elif inner is None or inner is Shape.CLOUDEVENTS:
+    if inner is None or inner is Shape.CLOUDEVENTS:
         what = "another CloudEvent" if inner else foreign(event.data)
-        yield refuse(Reason.UNKNOWN_FORMAT, f"a CloudEvent whose data is {what}")
-    else:
-        yield from parts_of(event.data, inner, origin)
+        return [refuse(Reason.UNKNOWN_FORMAT, f"a CloudEvent whose data is {what}")]
+    if inner is not Shape.PLAIN:
+        return parts_of(event.data, inner, origin)
+    around = (event.attributes,)
+    said = Said(own={}, names=JSON, around=around, event=event.state, trace_id=event.trace_id)
+    return plain.parts_of(event.data, origin.within(inner.value), said)

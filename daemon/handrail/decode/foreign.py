@@ -44,7 +44,7 @@ FOREIGN: tuple[tuple[str, str, frozenset[str]], ...] = (
 
 def foreign(data: object) -> str:
     """A name for people, with what to do, of a JSON value that no decoder of ours reads."""
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict):
         return f"a JSON {type(data).__name__}"
     for name, advice, keys in FOREIGN:
         if keys <= data.keys():
@@ -54,9 +54,9 @@ def foreign(data: object) -> str:
 
 def _by_shape(data: Mapping[str, object]) -> str:
     event, inner = data.get("event"), data.get("data")
-    if isinstance(event, Mapping) and "event_type" in event:
+    if isinstance(event, dict) and "event_type" in event:
         return f"a PagerDuty webhook (version 3): {AT_ITS_SOURCE}"
-    if isinstance(inner, Mapping) and isinstance(inner.get("alerts"), list):
+    if isinstance(inner, dict) and isinstance(inner.get("alerts"), list):
         return PROMETHEUS_API
     if "alerts" in data:
         version = clean(str(data.get("version")), 20)

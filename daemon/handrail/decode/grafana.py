@@ -16,7 +16,7 @@ from handrail.model.labels import STATE_REASON
 
 def recognised(data: object) -> bool:
     """By `orgId`: Alertmanager has none, and its version is "4"."""
-    return isinstance(data, Mapping) and "orgId" in data and isinstance(data.get("alerts"), list)
+    return isinstance(data, dict) and "orgId" in data and isinstance(data.get("alerts"), list)
 
 
 def parts_of(data: Mapping[str, object], origin: Origin) -> Iterator[Part]:

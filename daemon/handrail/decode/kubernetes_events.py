@@ -17,7 +17,7 @@ from handrail.decode.parts import Origin, Part, named, passed, refuse
 from handrail.decode.sender import object_labels
 from handrail.decode.text import clean, text_of
 from handrail.decode.times import time_of
-from handrail.model.alert import Alert
+from handrail.model.alert import made
 from handrail.model.reason import Reason
 
 UID = "k8s.event.uid"
@@ -75,7 +75,7 @@ def alert_of(event: Event, origin: Origin) -> Part:
         return passed("a Kubernetes event that last occurred too long ago (alerts.event_age_minutes)")
     if not event.about.name or not event.uid:
         return refuse(Reason.MALFORMED, "a Kubernetes event that names no object, or has no UID")
-    return Alert(
+    return made(
         name=named(f"Event {event.reason or event.type.capitalize()}"),
         status="firing",
         labels=_labels(event),

@@ -20,7 +20,7 @@ OBJECT_KEYS = {"apiVersion", "kind", "metadata"}
 
 def recognised(data: object) -> bool:
     """A watch's {type, object}, or an object as a pull lists it."""
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict):
         return False
     return _is_object(data) or (isinstance(data.get("type"), str) and _is_object(data.get("object")))
 
@@ -28,7 +28,7 @@ def recognised(data: object) -> bool:
 def part_of(data: Raw, origin: Origin) -> Part:
     """The alert of what was `recognised`, or why it is none."""
     watched = data.get("object")
-    if not isinstance(watched, Mapping) or _is_object(data):
+    if not isinstance(watched, dict) or _is_object(data):
         return _of_object(data, origin)
     if data.get("type") not in ("ADDED", "MODIFIED"):
         return passed("a watch's notice that an object is gone, or of something else than an object")
@@ -36,7 +36,7 @@ def part_of(data: Raw, origin: Origin) -> Part:
 
 
 def _is_object(data: object) -> bool:
-    return isinstance(data, Mapping) and data.keys() >= OBJECT_KEYS
+    return isinstance(data, dict) and data.keys() >= OBJECT_KEYS
 
 
 def _of_object(raw: Raw, origin: Origin) -> Part:
@@ -77,7 +77,7 @@ def _about(regarding: Raw) -> About:
 
 def _map(raw: Raw, key: str) -> Raw:
     inner = raw.get(key)
-    return inner if isinstance(inner, Mapping) else NOTHING
+    return inner if isinstance(inner, dict) else NOTHING
 
 
 def _first_time(*values: object) -> datetime | None:

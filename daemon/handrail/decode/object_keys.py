@@ -40,17 +40,20 @@ def with_object_keys(
 
 def cluster_of(resource: Mapping[str, object], attributes: Mapping[str, object]) -> str:
     """`k8s.cluster.name`, or `cluster` as the webhook receiver makes it of its query."""
-    holders = ((holder, key) for key in ("k8s.cluster.name", "cluster") for holder in (attributes, resource))
-    return next((text for holder, key in holders if (text := text_of(holder.get(key)))), "")
+    for key in ("k8s.cluster.name", "cluster"):
+        text = text_of(attributes.get(key, "")) or text_of(resource.get(key, ""))
+        if text:
+            return text
+    return ""
 
 
 def _keys(holder: Mapping[str, object]) -> dict[str, str]:
-    return {label: text for key, label in KEYS.items() if key in holder and (text := text_of(holder[key]))}
+    return {KEYS[key]: text for key, value in holder.items() if key in KEYS and (text := text_of(value))}
 
 
 def _same_object(labels: Mapping[str, str], keys: Mapping[str, str]) -> bool:
-    shared = [key for key in keys if key != "cluster" and labels.get(key)]
-    if any(labels[key] != keys[key] for key in shared):
-        return False
-    names_one = any(labels.get(key) for key in OBJECT_LABELS)
-    return not names_one or any(key in OBJECT_LABELS for key in shared)
+    shared = [key for key in keys if key in labels and key != "cluster"]
+    for key in shared:
+        if labels[key] != keys[key]:
+            return False
+    return OBJECT_LABELS.isdisjoint(labels) or not OBJECT_LABELS.isdisjoint(shared)

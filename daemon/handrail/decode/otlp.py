@@ -6,7 +6,7 @@ shape of their fields leaves one possible, else refused. A batch is never guesse
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
@@ -37,35 +37,33 @@ class Batch(NamedTuple):
 
 def signal_of(data: object) -> str:
     """ "logs", "metrics", "traces" or "profiles" of parsed OTLP JSON, else ""."""
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict):
         return ""
-    return next((signal for key, signal in JSON_KEYS.items() if key in data), "")
+    for key, signal in JSON_KEYS.items():
+        if key in data:
+            return signal
+    return ""
 
 
-def from_json(data: Mapping[str, object], signal: str, origin: Origin) -> Iterator[Part]:
+def from_json(data: Mapping[str, object], signal: str, origin: Origin) -> Iterable[Part]:
     """The parts of a batch; refused where the topic is of another signal."""
     found = signal_of(data)
     if signal not in ("auto", found) or found not in MESSAGES:
-        yield _wrong(found, "logs" if signal == "auto" else signal)
-    elif found == "logs":
-        yield from otlp_logs.from_json(data, origin)
-    elif found == "metrics":
-        yield from otlp_metrics.from_json(data, origin)
-    else:
-        yield from otlp_traces.from_json(data, origin)
+        return [_wrong(found, "logs" if signal == "auto" else signal)]
+    if found == "logs":
+        return otlp_logs.from_json(data, origin)
+    return otlp_metrics.from_json(data, origin) if found == "metrics" else otlp_traces.from_json(data, origin)
 
 
-def from_protobuf(value: bytes, signal: str, origin: Origin) -> Iterator[Part]:
+def from_protobuf(value: bytes, signal: str, origin: Origin) -> Iterable[Part]:
     """As `from_json`, of bytes; refused where their signal can't be told."""
     batch = told(value) if signal == "auto" else _as_configured(value, signal)
     if isinstance(batch, Refusal):
-        yield batch
-    elif batch.signal == "logs":
-        yield from otlp_logs.from_protobuf(batch.data, origin)
-    elif batch.signal == "metrics":
-        yield from otlp_metrics.from_protobuf(batch.data, origin)
-    else:
-        yield from otlp_traces.from_protobuf(batch.data, origin)
+        return [batch]
+    if batch.signal == "logs":
+        return otlp_logs.from_protobuf(batch.data, origin)
+    read = otlp_metrics.from_protobuf if batch.signal == "metrics" else otlp_traces.from_protobuf
+    return read(batch.data, origin)
 
 
 def told(value: bytes) -> Batch | Refusal:
@@ -105,9 +103,12 @@ def _parsed(value: bytes, signal: str) -> Any:
 
 
 def _surely_logs(data: Any) -> bool:
-    """Each record has a time, in fields where neither metrics nor spans have fixed 64-bit numbers."""
-    records = [r for each in data.resource_logs for scope in each.scope_logs for r in scope.log_records]
-    return bool(records) and all(r.time_unix_nano or r.observed_time_unix_nano for r in records)
+    """A record has a time, in fields where neither metrics nor spans have fixed 64-bit numbers."""
+    for each in data.resource_logs:
+        for scope in each.scope_logs:
+            for record in scope.log_records:
+                return bool(record.time_unix_nano or record.observed_time_unix_nano)
+    return False
 
 
 def _likely_logs(data: Any) -> bool:

@@ -16,7 +16,7 @@ from handrail.decode.otlp_values import inner, items, json_attributes, known_onl
 from handrail.decode.parts import Origin, Part, named, passed, refuse
 from handrail.decode.severity import severity_of
 from handrail.decode.text import text_of, words_of
-from handrail.model.alert import Alert
+from handrail.model.alert import made
 from handrail.model.reason import Reason
 
 ALERTS = "ALERTS"
@@ -57,7 +57,7 @@ def _proto_samples(metric: Any) -> list[Sample] | None:
 def from_json(data: Mapping[str, object], origin: Origin) -> Iterator[Part]:
     """As `from_protobuf`, of parsed OTLP JSON."""
     for resource_metrics in items(data, "resourceMetrics"):
-        if not isinstance(resource_metrics, Mapping):
+        if not isinstance(resource_metrics, dict):
             yield refuse(Reason.MALFORMED, "an entry of resourceMetrics is no object")
             continue
         resource = json_attributes(inner(resource_metrics, "resource"))
@@ -67,7 +67,7 @@ def from_json(data: Mapping[str, object], origin: Origin) -> Iterator[Part]:
 
 
 def _json_samples(metric: object) -> list[Sample] | None:
-    if not isinstance(metric, Mapping) or metric.get("name") != ALERTS:
+    if not isinstance(metric, dict) or metric.get("name") != ALERTS:
         return None
     points = items(metric.get("gauge"), "dataPoints")
     return [
@@ -77,7 +77,7 @@ def _json_samples(metric: object) -> list[Sample] | None:
             int(number_of(point.get("flags"))),
         )
         for point in points
-        if isinstance(point, Mapping)
+        if isinstance(point, dict)
     ]
 
 
@@ -100,7 +100,7 @@ def _of_sample(sample: Sample, resource: dict[str, object], origin: Origin) -> P
     if not name:
         return refuse(Reason.NO_ALERT_NAME, "a sample of ALERTS without alertname")
     labels = _labels(sample, resource)
-    return Alert(
+    return made(
         name=name,
         status="firing",
         labels=labels,

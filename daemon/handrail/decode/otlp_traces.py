@@ -23,7 +23,7 @@ from handrail.decode.otlp_values import (
 )
 from handrail.decode.parts import Origin, Part, passed, refuse
 from handrail.decode.text import clean, text_of, words_of
-from handrail.model.alert import Alert
+from handrail.model.alert import made
 from handrail.model.reason import Reason
 
 NAME = "Span with exception"
@@ -71,7 +71,7 @@ def from_json(data: Mapping[str, object], origin: Origin) -> Iterator[Part]:
     """As `from_protobuf`, of parsed OTLP JSON."""
     within = origin.within("traces")
     for resource_spans in items(data, "resourceSpans"):
-        if not isinstance(resource_spans, Mapping):
+        if not isinstance(resource_spans, dict):
             yield refuse(Reason.MALFORMED, "an entry of resourceSpans is no object")
             continue
         resource = json_attributes(inner(resource_spans, "resource"))
@@ -81,12 +81,12 @@ def from_json(data: Mapping[str, object], origin: Origin) -> Iterator[Part]:
 
 
 def _of_json(span: object, resource: Attributes, origin: Origin) -> Part:
-    if not isinstance(span, Mapping):
+    if not isinstance(span, dict):
         return refuse(Reason.MALFORMED, "a span is no object")
     status = inner(span, "status")
     if number_of(status.get("code")) != ERROR:
         return passed("a span without an error")
-    events = [event for event in items(span, "events")[:MAX_EVENTS] if isinstance(event, Mapping)]
+    events = [event for event in items(span, "events")[:MAX_EVENTS] if isinstance(event, dict)]
     thrown = [json_attributes(event) for event in events if event.get("name") == "exception"]
     failed = Span(
         name=text_of(span.get("name")),
@@ -106,7 +106,7 @@ def _of_span(span: Span, resource: Attributes, origin: Origin) -> Part:
     labels = words_of({"service": resource.get("service.name"), "span": span.name, "exception_type": thrown})
     labels = with_object_keys(labels, resource, {})
     said = text_of(span.exception.get("exception.message")) or span.status
-    return Alert(
+    return made(
         name=NAME,
         status="firing",
         labels=labels,

@@ -18,7 +18,11 @@ MAX_ATTRIBUTES = 512
 
 
 def proto_attributes(pairs: Iterable[Any], depth: int = MAX_DEPTH) -> dict[str, object]:
-    return {pair.key: proto_value(pair.value, depth) for pair in list(pairs)[:MAX_ATTRIBUTES]}
+    """Texts are nearly all of them, and are read without asking first which kind they are."""
+    return {
+        pair.key: (value := pair.value).string_value or proto_value(value, depth)
+        for pair in list(pairs)[:MAX_ATTRIBUTES]
+    }
 
 
 def proto_value(value: Any, depth: int = MAX_DEPTH) -> object:
@@ -42,22 +46,22 @@ def proto_value(value: Any, depth: int = MAX_DEPTH) -> object:
 
 
 def items(data: object, key: str) -> list[object]:
-    items = data.get(key) if isinstance(data, Mapping) else None
+    items = data.get(key) if isinstance(data, dict) else None
     return items if isinstance(items, list) else []
 
 
 def inner(data: Mapping[str, object], key: str) -> Mapping[str, object]:
     inner = data.get(key)
-    return inner if isinstance(inner, Mapping) else {}
+    return inner if isinstance(inner, dict) else {}
 
 
 def json_attributes(holder: object, depth: int = MAX_DEPTH, key: str = "attributes") -> dict[str, object]:
-    pairs = [pair for pair in items(holder, key)[:MAX_ATTRIBUTES] if isinstance(pair, Mapping)]
+    pairs = [pair for pair in items(holder, key)[:MAX_ATTRIBUTES] if isinstance(pair, dict)]
     return {pair["key"]: json_value(pair.get("value"), depth) for pair in pairs if isinstance(pair.get("key"), str)}
 
 
 def json_value(value: object, depth: int = MAX_DEPTH) -> object:
-    if not isinstance(value, Mapping) or not depth:
+    if not isinstance(value, dict) or not depth:
         return None
     kind = next((kind for kind in _READ if kind in value), "")
     return _READ[kind](value[kind], depth - 1) if kind else None

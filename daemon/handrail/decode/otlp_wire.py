@@ -85,7 +85,7 @@ def _old_name(record: Any) -> str:
 def json_records(data: Mapping[str, object]) -> Iterator[LogRecord | Refusal]:
     """As `protobuf_records`; what is no object where one belongs is refused in its place."""
     for resource_logs in items(data, "resourceLogs"):
-        if not isinstance(resource_logs, Mapping):
+        if not isinstance(resource_logs, dict):
             yield refuse(Reason.MALFORMED, "an entry of resourceLogs is no object")
             continue
         resource = json_attributes(inner(resource_logs, "resource"))
@@ -95,7 +95,7 @@ def json_records(data: Mapping[str, object]) -> Iterator[LogRecord | Refusal]:
 
 
 def _json_record(record: object, resource: dict[str, object]) -> LogRecord | Refusal:
-    if not isinstance(record, Mapping):
+    if not isinstance(record, dict):
         return refuse(Reason.MALFORMED, "a log record is no object")
     return LogRecord(
         resource=resource,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -12,12 +11,15 @@ from handrail.model.alert import Alert
 from handrail.model.mapping import NO_MAPPING, AlertMapping
 from handrail.model.reason import Reason, Refusal
 from handrail.model.record import Decoded, Passed, Undecoded
+from handrail.model.trusted import trusted
 
 MAX_ALERTS = 1000
 MAX_REFUSED = 100
 MAX_DETAIL = 300
 
 Part = Alert | Refusal | Passed
+
+_decoded = trusted(Decoded)
 
 EVENT_AGE = timedelta(minutes=15)
 
@@ -38,7 +40,8 @@ class Origin(NamedTuple):
 
     def within(self, wire: str, cluster: str = "") -> Origin:
         """Of a format inside another's: "otlp_json+alertmanager"."""
-        return self._replace(wire=f"{self.wire}+{wire}" if self.wire else wire, cluster=cluster or self.cluster)
+        joined = f"{self.wire}+{wire}" if self.wire else wire
+        return Origin(self.at, joined, self.mapping, self.event_age, cluster or self.cluster, self.message)
 
 
 def refuse(reason: Reason, detail: str) -> Refusal:
@@ -65,7 +68,7 @@ def collect(parts: Iterable[Part]) -> Decoded:
     """Counts parts from 0; past the bounds they are counted and said, not kept."""
     alerts: list[Alert] = []
     refused: list[Undecoded] = []
-    over: Counter[str] = Counter()
+    over: dict[str, int] = {}
     past = silent = 0
     for index, part in enumerate(parts):
         if isinstance(part, Alert):
@@ -74,7 +77,7 @@ def collect(parts: Iterable[Part]) -> Decoded:
             else:
                 past += 1
         elif isinstance(part, Passed):
-            over[part.what] += part.count
+            over[part.what] = over.get(part.what, 0) + part.count
         elif len(refused) < MAX_REFUSED:
             refused.append(Undecoded(reason=part.reason, detail=part.detail, index=index))
         else:
@@ -86,4 +89,4 @@ def collect(parts: Iterable[Part]) -> Decoded:
     if not alerts and not refused and not over:
         refused.append(Undecoded(reason=Reason.NO_ALERT, detail="holds nothing at all", index=0))
     shown = tuple(Passed(what=what, count=count) for what, count in over.items())
-    return Decoded(alerts=tuple(alerts), refused=tuple(refused), passed=shown)
+    return _decoded(alerts=tuple(alerts), refused=tuple(refused), passed=shown)

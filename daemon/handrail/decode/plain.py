@@ -20,18 +20,18 @@ NO_CONTEXT: Context = {}
 def recognised(data: object, mapping: AlertMapping) -> bool:
     """An object that names an alert, or a list with one in it."""
     if isinstance(data, list):
-        return any(isinstance(item, Mapping) and recognised(item, mapping) for item in data)
-    if not isinstance(data, Mapping):
+        return any(isinstance(item, dict) and recognised(item, mapping) for item in data)
+    if not isinstance(data, dict):
         return False
     labels = data.get(JSON.labels)
-    named = isinstance(labels, Mapping) and labels.get("alertname")
+    named = isinstance(labels, dict) and labels.get("alertname")
     return bool(named) or any(isinstance(data.get(key), str) for key in JSON.name) or _mapped(data, mapping)
 
 
 def parts_of(data: object, origin: Origin, said: Said) -> Iterator[Part]:
     """One part per object of what was `recognised`; `said` has what stands around it."""
     for item in data if isinstance(data, list) else [data]:
-        if isinstance(item, Mapping):
+        if isinstance(item, dict):
             part = alert_of(said._replace(own=item), origin)
             yield part or refuse(Reason.NO_ALERT_NAME, "names no alert")
         else:

@@ -14,9 +14,9 @@ from handrail.decode.severity import severity_of
 from handrail.decode.sniff import Json, parse
 from handrail.decode.text import clean, text_of, words_of
 from handrail.decode.times import time_of
-from handrail.model.alert import Alert
+from handrail.model.alert import made
 from handrail.model.labels import KIND_LABELS
-from handrail.model.mapping import AlertMapping
+from handrail.model.mapping import NO_MAPPING, AlertMapping
 from handrail.model.reason import Reason, Refusal
 
 Status = Literal["firing", "resolved"]
@@ -90,7 +90,7 @@ def find(holder: Holder, path: str) -> object:
     head, dot, rest = path.partition(".")
     while dot:
         inner = holder.get(head)
-        found = find(inner, rest) if isinstance(inner, Mapping) else None
+        found = find(inner, rest) if isinstance(inner, dict) else None
         if found is not None:
             return found
         more, dot, rest = rest.partition(".")
@@ -102,7 +102,7 @@ def _alert(name: str, status: Status, labels: dict[str, str], said: Said, origin
     mapping, names = origin.mapping, said.names
     labels = _about(labels, said, origin)
     severity = _first(said, mapping.severity, names.severity) or labels.get("severity", "")
-    return Alert(
+    return made(
         name=name,
         status=status,
         labels=labels,
@@ -125,7 +125,11 @@ def _value(said: Said, mapped: Words, known: Words) -> object:
             value = find(holder, path)
             if value is not None:
                 return value
-    return next((value for key in known if (value := said.own.get(key)) is not None), None)
+    for key in known:
+        value = said.own.get(key)
+        if value is not None:
+            return value
+    return None
 
 
 def _first(said: Said, mapped: Words, known: Words = ()) -> str:
@@ -133,7 +137,11 @@ def _first(said: Said, mapped: Words, known: Words = ()) -> str:
         text = text_of(_value(said, mapped, ()))
         if text:
             return text
-    return next((text for key in known if (text := text_of(said.own.get(key)))), "")
+    for key in known:
+        text = text_of(said.own.get(key, ""))
+        if text:
+            return text
+    return ""
 
 
 def _labels(said: Said) -> dict[str, str]:
@@ -147,7 +155,7 @@ def _labels(said: Said) -> dict[str, str]:
 
 def _about(labels: dict[str, str], said: Said, origin: Origin) -> dict[str, str]:
     """The labels with what the mapping says of the object, then with OpenTelemetry's keys of it."""
-    mapped = _mapped(said, origin.mapping)
+    mapped = _mapped(said, origin.mapping) if origin.mapping is not NO_MAPPING else {}
     known = words_of({**labels, **mapped}) if mapped else labels
     if not said.names_objects:
         return known
@@ -185,9 +193,11 @@ def _annotations(said: Said, mapping: AlertMapping) -> dict[str, str]:
 def _status(said: Said, mapping: AlertMapping) -> Status | Refusal:
     """The attribute, else the event's word; an alert that says neither is not taken for firing."""
     word = (_first(said, mapping.status, said.names.status) or said.event).strip().lower()
-    if word == "firing" or _among(word, mapping.firing):
+    if word in ("firing", "resolved"):
+        return "firing" if word == "firing" else "resolved"
+    if _among(word, mapping.firing):
         return "firing"
-    if word == "resolved" or _among(word, mapping.resolved):
+    if _among(word, mapping.resolved):
         return "resolved"
     key = (mapping.status or said.names.status)[0]
     if word:

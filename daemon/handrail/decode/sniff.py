@@ -29,12 +29,14 @@ class Json(NamedTuple):
 
 def foreign_bytes(value: bytes) -> str:
     """The name of a binary format that is refused, or ""."""
+    if value[0] in JSON_OPENS:
+        return ""
     return next((name for magic, name in MAGIC if value.startswith(magic)), "")
 
 
 def opens_json(value: bytes) -> bool:
     """Whether the first character that counts can begin a document of ours."""
-    return value.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in tuple(JSON_OPENS[i : i + 1] for i in range(len(JSON_OPENS)))
+    return value[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[", b'"'))
 
 
 def parse(value: bytes | str) -> Json | Refusal:

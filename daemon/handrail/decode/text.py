@@ -82,10 +82,18 @@ def text_of(value: object) -> str:
 
 def words_of(value: object) -> dict[str, str]:
     """A map of labels or annotations: bounded, empty ones left out (in Prometheus an empty label is no label)."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return {}
-    words = ((key, text_of(item)) for key, item in value.items() if isinstance(key, str) and 0 < len(key) <= MAX_KEY)
-    kept = {clean(key): text for key, text in words if text}
+    kept: dict[str, str] = {}
+    for key, item in value.items():
+        if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY:
+            continue
+        if type(item) is str and len(item) <= MAX_VALUE and item.isprintable():
+            text = item  # nearly all are: as `text_of` would have it
+        else:
+            text = text_of(item)
+        if text:
+            kept[key if key.isprintable() else clean(key)] = text
     return kept if len(kept) <= MAX_LABELS else _first(kept)
 
 
@@ -95,7 +103,7 @@ def _first(words: dict[str, str]) -> dict[str, str]:
 
 
 def _shallow(value: object, depth: int) -> object:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         items = list(value.items())[:MAX_ITEMS]
         return {clean(str(k), MAX_KEY): _shallow(v, depth - 1) for k, v in items} if depth else "…"
     if isinstance(value, list):

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import structlog
 
-from handrail.core.correlate import arrival, findings_of
+from handrail.core.correlate import arrival, findings_of, woken
 from handrail.decode import decode
 from handrail.effects.tools import Tools
 from handrail.model.alert import Source
@@ -25,13 +25,13 @@ async def take_in(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[Rec
     """Returns the parts that are no alerts, for the dead-letter topic. Raises Transient: then nothing was taken."""
     topics = {topic.name: topic for topic in tools.config.kafka.topics}
     now = tools.now()
+    awake, cluster = woken(tools.detectors), tools.config.cluster.name
     batches: list[Batch] = []
     dead: list[tuple[Record, Undecoded]] = []
     for record in records:
         topic = topics.get(record.topic, TopicConfig(name=record.topic))
         decoded = _decoded(tools, record, topic)
-        cluster = tools.config.cluster.name
-        found = ((alert, findings_of(alert, tools.detectors, now)) for alert in decoded.alerts)
+        found = ((alert, findings_of(alert, awake, now)) for alert in decoded.alerts)
         arrivals = tuple(arrival(alert, cluster, findings) for alert, findings in found)
         batches.append(Batch(source=_source(record), at=now, arrivals=arrivals))
         if decoded.refused:

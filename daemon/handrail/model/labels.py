@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from handrail.model.alert import Alert
 from handrail.model.target import LabelledTarget
+from handrail.model.trusted import trusted
 
 POD_ALERTS = frozenset({"KubePodCrashLooping", "KubePodNotReady", "KubeContainerWaiting"})
 """Alerts whose `pod` label is the sick pod although kube-state-metrics reports it."""
@@ -51,8 +53,13 @@ BLIND_REASONS = ("NoData", "Error")
 
 STATE_METRICS = "kube-state-metrics"
 NODE_EXPORTER = "node-exporter"
-KUBELET = ("kubelet", "cadvisor")
+KUBELET, CADVISOR = "kubelet", "cadvisor"
 """Scrape jobs that report on pods, the exporters' own pods among them."""
+
+_last: tuple[Alert | None, LabelledTarget | None] = (None, None)
+"""The alert that was asked about last: every detector asks about the one that has just come. Alerts are frozen."""
+
+_target = trusted(LabelledTarget)
 
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
 _UID = re.compile(r"[0-9a-fA-F-]{8,64}")
@@ -61,6 +68,15 @@ _PORT = re.compile(r":\d{1,5}$")
 
 def labelled_target(alert: Alert) -> LabelledTarget | None:
     """The claimed object, or None: no label names one, or they name several, or a name is no Kubernetes name."""
+    global _last
+    known, target = _last
+    if known is not alert:
+        target = _labelled_target(alert)
+        _last = alert, target
+    return target
+
+
+def _labelled_target(alert: Alert) -> LabelledTarget | None:
     labels = alert.labels
     if _blind(alert):
         return None
@@ -79,11 +95,13 @@ def _blind(alert: Alert) -> bool:
 
 def reported_by(labels: Mapping[str, str], exporter: str) -> bool:
     """True where the sample was scraped from that exporter, so `pod`, `instance` and their like may be its own."""
-    if any(kubelet in labels.get("job", "") for kubelet in KUBELET):
+    get = labels.get
+    job, container = get("job", ""), get("container", "")
+    if KUBELET in job or CADVISOR in job:
         return False
-    return any(exporter in labels.get(key, "") for key in ("job", "container", "pod", "service")) or (
-        exporter == STATE_METRICS and labels.get("container") == "kube-rbac-proxy-main"
-    )
+    if exporter in job or exporter in container or exporter in get("pod", "") or exporter in get("service", ""):
+        return True
+    return exporter == STATE_METRICS and container == "kube-rbac-proxy-main"
 
 
 def _ambiguous(labels: Mapping[str, str]) -> bool:
@@ -142,19 +160,24 @@ def _service(alert: Alert) -> LabelledTarget | None:
 
 def _namespaced(kind: str, name: str, labels: Mapping[str, str], container: str = "") -> LabelledTarget | None:
     namespace = _namespace(labels)
-    if not _NAME.fullmatch(name) or not _NAME.fullmatch(namespace):
+    if not _is_name(name) or not _is_name(namespace):
         return None
     uid = labels.get("uid", "") if kind == "Pod" else ""
-    return LabelledTarget(
+    return _target(
         kind=kind,
         namespace=namespace,
         name=name,
         uid=uid if _UID.fullmatch(uid) else "",
-        container=container if _NAME.fullmatch(container) else "",
+        container=container if _is_name(container) else "",
     )
+
+
+@lru_cache(maxsize=1024)
+def _is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
 
 
 def _at_large(kind: str, name: str) -> LabelledTarget | None:
     """A kind without a namespace. A node's address (also IPv6) may stand for its name."""
-    known = _NAME.fullmatch(name) or re.fullmatch(r"[0-9a-f:]{2,45}", name)
-    return LabelledTarget(kind=kind, namespace="", name=name) if known else None
+    known = _is_name(name) or re.fullmatch(r"[0-9a-f:]{2,45}", name)
+    return _target(kind=kind, namespace="", name=name) if known else None
