@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -112,6 +113,20 @@ def test_text_is_cut_last_first_and_the_request_says_so() -> None:
     assert 0 < len(pieces["e3"]["text"]) < len(long["e3"])
     assert pieces["e1"]["text"] == long["e1"]
     assert "left_out" not in pieces["e1"]
+
+
+def test_of_a_log_the_newest_lines_are_kept_and_of_all_else_the_beginning() -> None:
+    small = CONFIG.model_copy(update={"max_input_tokens": 4000})
+    log = "".join(f"line {number:04} of the log\n" for number in range(1000)) + "panic: no route to the ledger"
+    events = "newest first: OOMKilled\n" + "an old event\n" * 1000
+    pieces = {piece["id"]: piece for piece in document(asked({"e3": events}, small), "EVIDENCE")}
+    assert pieces["e3"]["text"].startswith("newest first: OOMKilled")
+    assert pieces["e3"]["left_out"].startswith("the last ")
+    pieces = {piece["id"]: piece for piece in document(asked({"e4": log}, small), "EVIDENCE")}
+    assert pieces["e4"]["text"].endswith("panic: no route to the ledger")
+    assert re.match(r"line \d{4} of the log\n", pieces["e4"]["text"]), "a line is whole or left out"
+    assert pieces["e4"]["left_out"].startswith("the first ")
+    assert pieces["e4"]["text"] in log
 
 
 @given(st.integers(min_value=1000, max_value=6000), st.lists(st.text(max_size=2000), min_size=4, max_size=4))

@@ -123,7 +123,8 @@ async def _call(tools: Tools, model: Model, incident: Incident, request: ModelRe
     incident = await tools.store.append(incident, (asked,))
     reply = await model.call(request)
     if isinstance(reply, ModelFailed):
-        answered = ev.ModelAnswered(request=request.hash, failed=reply.reason, detail=reply.detail)
+        paid = request.input_tokens if reply.spent else 0
+        answered = ev.ModelAnswered(request=request.hash, failed=reply.reason, detail=reply.detail, input_tokens=paid)
         blobs: dict[str, str] = {}
     else:
         answered, blobs = _recorded(request, reply.raw, reply.input_tokens, reply.output_tokens)

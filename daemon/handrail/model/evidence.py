@@ -7,6 +7,9 @@ from enum import StrEnum
 
 from handrail.model.value import Value
 
+LOGS = frozenset({"logs", "previous_logs"})
+"""Kinds whose newest lines stand at the end: where one is cut, its end is kept."""
+
 
 class Trust(StrEnum):
     """`api`: the Kubernetes API's typed fields. `metric`: a number. `text`: words of the world, hostile."""

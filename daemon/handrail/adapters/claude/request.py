@@ -1,7 +1,8 @@
 """What is asked of the model, as a pure function of brief, menu and limits: the same fold gives the same hash.
 
 Typed facts come first, evidence last and quoted as JSON strings, which no text can break out of. What does not fit
-the budget is cut from text evidence, the last piece first, and the request says what was cut.
+the budget is cut from text evidence, the last piece first: of a log its oldest lines, of all else the end. The request
+says what was cut.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from handrail.adapters.claude.prompt import SCHEMA, SYSTEM
 from handrail.model.config import ModelConfig
-from handrail.model.evidence import EvidenceItem, Trust
+from handrail.model.evidence import LOGS, EvidenceItem, Trust
 from handrail.model.menu import Menu, Option
 from handrail.model.plan import Brief
 from handrail.model.reason import Reason, Refusal
@@ -47,7 +48,7 @@ def request(brief: Brief, menu: Menu, config: ModelConfig, left: int | None = No
         over = estimate(_body(brief, menu, config, texts, kept)) - most
         if over <= 0:
             break
-        kept[item.id] = _cut(texts[item.id], over * BYTES_A_TOKEN)
+        kept[item.id] = _cut(texts[item.id], over * BYTES_A_TOKEN, oldest_first=item.kind in LOGS)
     body = _body(brief, menu, config, texts, kept)
     tokens = estimate(body)
     if tokens > most:
@@ -67,9 +68,17 @@ def _least_trusted_first(evidence: tuple[EvidenceItem, ...]) -> list[EvidenceIte
     return sorted(backwards, key=lambda item: item.trust is not Trust.TEXT)
 
 
-def _cut(text: str, excess: int) -> str:
-    """The start of a text, shorter by at least `excess` bytes of the request."""
-    kept = text.encode()[: max(0, len(text.encode()) - excess - 100)].decode(errors="ignore")
+def _cut(text: str, excess: int, *, oldest_first: bool) -> str:
+    """A text shorter by at least `excess` bytes of the request. With `oldest_first` its end is kept, from the beginning
+    of a line on where it has lines: that is where a log says what went wrong."""
+    whole = text.encode()
+    most = max(0, len(whole) - excess - 100)
+    if not oldest_first:
+        kept = whole[:most].decode(errors="ignore")
+    else:
+        kept = whole[len(whole) - most :].decode(errors="ignore")
+        rest = kept.partition("\n")[2]
+        kept = rest if len(rest) >= SHORTEST else kept
     return kept if len(kept) >= SHORTEST else ""
 
 
@@ -138,7 +147,8 @@ def _evidence(item: EvidenceItem, text: str, kept: str) -> Json:
         "text": kept,
     }
     if kept != text:
-        piece["left_out"] = f"{len(text) - len(kept)} of {len(text)} characters, for want of budget"
+        where = ("the first " if item.kind in LOGS else "the last ") if kept else ""
+        piece["left_out"] = f"{where}{len(text) - len(kept)} of {len(text)} characters, for want of budget"
     return piece
 
 
