@@ -34,7 +34,7 @@ async def test_every_topic_is_looked_for_and_none_is_made(here: Site, kafka_serv
     for _ in range(2):
         lines = await here.check()
         assert only(lines, "kafka").ok
-        assert only(lines, f"topic {there}").text == "3 partitions"
+        assert only(lines, f"topic {there}").text == "3 partitions, can be read"
         assert "does not exist" in only(lines, f"topic {missing}").text
         assert not only(lines, f"topic {there}.d").ok
 

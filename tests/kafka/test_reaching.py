@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
-from handrail.adapters.kafka import options, unreachable
-from handrail.model.config import KafkaSecurity, SaslConfig, SecretRef
+from handrail.adapters.kafka import lacking, options, unreachable
+from handrail.model.config import KafkaConfig, KafkaSecurity, SaslConfig, SecretRef
 from tests.kafka.support import Taker, config, fresh, intake, make_intake_topics, make_topics, running, send, until
 from tests.servers.certificates import Authority
 from tests.servers.fixtures import running as serving
@@ -200,6 +202,46 @@ async def test_rights_that_are_missing_are_said_and_found_once_granted(
         await until(lambda: "may not read as this group" in one.pulse.last_error)
         await grant(strict_server, ResourceType.GROUP, settings.group, AclOperation.READ)
         await until(lambda: taker.values == [b"one"])
+
+
+async def test_rights_are_known_without_reading_or_writing_anything(strict_server: KafkaServer, tmp_path: Path) -> None:
+    topic = fresh("alerts")
+    await make_intake_topics(strict_server.bootstrap, topic)
+    sasl = security(strict_server, "SASL_PLAINTEXT", tmp_path)
+    settings = config(strict_server.listeners["SASL_PLAINTEXT"], topic, security=sasl)
+    dead = settings.dead_letter_topic
+    assert await lacking(settings) == {}, "what can't be seen is not judged"
+    await grant(strict_server, ResourceType.TOPIC, topic, AclOperation.DESCRIBE)
+    await grant(strict_server, ResourceType.TOPIC, dead, AclOperation.READ)
+    await _until_lacking(settings, {topic: "READ", dead: "WRITE"})
+    await grant(strict_server, ResourceType.TOPIC, topic, AclOperation.READ)
+    await grant(strict_server, ResourceType.TOPIC, dead, AclOperation.WRITE)
+    await _until_lacking(settings, {})
+    plain = config(strict_server.bootstrap, topic)
+    assert await lacking(plain) == {}, "who may do all lacks nothing"
+    async with watching(strict_server.bootstrap, topic, dead) as ends:
+        assert ends == {topic: 0, dead: 0}
+
+
+async def _until_lacking(settings: KafkaConfig, wanted: dict[str, str]) -> None:
+    """Rights that were granted are known to the brokers within moments."""
+    for _ in range(100):
+        if (found := await lacking(settings)) == wanted:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError(f"{found} instead of {wanted}")
+
+
+@asynccontextmanager
+async def watching(bootstrap: str, *names: str) -> AsyncIterator[dict[str, int]]:
+    """Where each topic ends: how much was ever written to it."""
+    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap)
+    await consumer.start()
+    try:
+        ends = await consumer.end_offsets([TopicPartition(name, 0) for name in names])
+        yield {partition.topic: end for partition, end in ends.items()}
+    finally:
+        await consumer.stop()
 
 
 async def _says(settings: object) -> str:

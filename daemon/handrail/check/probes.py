@@ -5,6 +5,7 @@ Raises whatever the adapters raise (HandrailError): the caller makes a line of i
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -89,22 +90,35 @@ def _nobody(policy: Policy, steps: Mapping[str, Step], *, slack: bool) -> str:
 async def _kafka(config: Config) -> list[Line]:
     from aiokafka.errors import KafkaError
 
-    from handrail.adapters.kafka import explain, options, topics, unreachable
+    from handrail.adapters.kafka import explain, lacking, options, topics, unreachable
 
     problem = await unreachable(options(config.kafka))
     if problem:
         return [fail("kafka", problem)]
     try:
-        found = await topics(config.kafka)
+        found, rights = await asyncio.gather(topics(config.kafka), lacking(config.kafka))
     except (KafkaError, OSError) as error:
         return [fail("kafka", explain(error))]
-    lines = [ok("kafka", f"{', '.join(config.kafka.bootstrap)} answers, group {config.kafka.group}")]
-    for name, partitions in found.items():
-        if partitions:
-            lines.append(ok(f"topic {name}", f"{partitions} partitions"))
-        else:
-            lines.append(fail(f"topic {name}", "does not exist, or this user may not see it; create it or grant READ"))
-    return lines
+    answers = ok("kafka", f"{', '.join(config.kafka.bootstrap)} answers, group {config.kafka.group}")
+    dead = config.kafka.dead_letter_topic
+    return [answers, *(_topic(name, partitions, rights, dead) for name, partitions in found.items())]
+
+
+def _topic(name: str, partitions: int, rights: Mapping[str, str] | None, dead: str) -> Line:
+    """`rights` are those that are missing, None where the brokers can't say."""
+    if not partitions:
+        return fail(f"topic {name}", "does not exist, or this user may not see it; create it or grant READ")
+    right = rights.get(name) if rights is not None else None
+    if right is not None:
+        why = (
+            "what can't be decoded could not be put there, and intake would stand still"
+            if name == dead
+            else "no alert could be taken in"
+        )
+        return fail(f"topic {name}", f"this user lacks {right} on it ({why}); grant {right}")
+    can = "written to" if name == dead else "read"
+    sure = f"can be {can}" if rights is not None else f"whether it can be {can}, brokers before 2.3 don't say"
+    return ok(f"topic {name}", f"{partitions} partitions, {sure}")
 
 
 async def _cluster(config: Config) -> list[Line]:

@@ -2,8 +2,9 @@
 
 from handrail.adapters.kafka.intake import KafkaIntake
 from handrail.adapters.kafka.reach import topics, unreachable
+from handrail.adapters.kafka.rights import lacking
 from handrail.adapters.kafka.signs import Pulse
 from handrail.adapters.kafka.wire import options
 from handrail.adapters.kafka.words import explain
 
-__all__ = ["KafkaIntake", "Pulse", "explain", "options", "topics", "unreachable"]
+__all__ = ["KafkaIntake", "Pulse", "explain", "lacking", "options", "topics", "unreachable"]
