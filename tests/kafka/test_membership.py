@@ -20,6 +20,7 @@ from handrail.model.errors import BadConfig
 from tests.kafka.support import Taker, config, fresh, intake, make_intake_topics, running, send, until
 from tests.servers.kafka import KafkaServer
 
+UUID = "1b671a64-40d5-491e-99b0-da01ff1f3341"
 SESSION_MS = 6_000
 """The least that a broker grants."""
 
@@ -140,6 +141,20 @@ def test_the_name_comes_from_the_configuration_or_from_the_environment(monkeypat
     assert member_name(config("k:1", "alerts")) == ""
     assert member_name(config("k:1", "alerts", group_instance_id="mine")) == "mine"
     assert member_name(config("k:1", "alerts", group_instance_env="HOSTNAME")) == "handrail-0"
+
+
+@pytest.mark.parametrize(
+    ("member", "bears"),
+    [
+        (f"rail-{UUID}", True),
+        (f"rail-0-{UUID}", False),
+        (f"rail2-{UUID}", False),
+        ("rail-nonsense", False),
+        (UUID, False),
+    ],
+)
+def test_a_member_bears_a_name_only_where_its_id_is_that_name_and_a_uuid(member: str, bears: bool) -> None:
+    assert membership._bears(member, "rail") is bears
 
 
 @pytest.mark.parametrize("held", ["", "a b", "a" * 250, "ä"])
