@@ -16,10 +16,10 @@ import handrail_remediations
 from handrail.adapters.settings import load_config, load_policy
 from handrail.cli import VERBS, cli
 from handrail.core.rbac import objects
-from tests.cli.support import Ran, handrail
+from tests.cli.support import Ran, handrail, in_a_process
 
 POLICIES = Path(__file__).parents[2] / "policies"
-HEAVY = ("anthropic", "kubernetes", "aiokafka", "slack_sdk", "sqlalchemy", "aiohttp", "yaml", "prometheus_client")
+HEAVY = {"anthropic", "kubernetes", "aiokafka", "slack_sdk", "sqlalchemy", "aiohttp", "yaml", "prometheus_client"}
 
 
 def every_command() -> list[tuple[str, ...]]:
@@ -57,17 +57,17 @@ def test_every_command_has_help_that_says_what_it_does_and_shows_how_it_is_calle
     assert isinstance(command, click.Group) or "Example:  handrail" in text
 
 
-@pytest.mark.parametrize("path", [(), *every_command()], ids=lambda path: " ".join(path) or "handrail")
-def test_help_loads_nothing_heavy(path: tuple[str, ...]) -> None:
+def test_help_loads_nothing_heavy() -> None:
+    """All helps in one process, which says after each what has come with it."""
     script = (
-        "import sys; from handrail.cli import cli; "
-        f"cli([*{list(path)!r}, '--help'], standalone_mode=False); "
-        "print('MODULES', *sys.modules)"
+        "import sys; from handrail.cli import cli\n"
+        f"for path in {[(), *every_command()]!r}:\n"
+        "    cli([*path, '--help'], standalone_mode=False)\n"
+        f"    print('LOADED', *path, *({HEAVY!r} & sys.modules.keys()))\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
-    loaded = set(done.stdout.partition("MODULES ")[2].split())
-    assert "handrail.cli" in loaded
-    assert loaded.isdisjoint(HEAVY)
+    loaded = [tuple(line.split()[1:]) for line in done.stdout.splitlines() if line.startswith("LOADED")]
+    assert loaded == [(), *every_command()]
 
 
 def test_no_line_of_a_first_page_is_cut() -> None:
@@ -78,7 +78,7 @@ def test_no_line_of_a_first_page_is_cut() -> None:
 
 
 def test_the_first_page_names_every_verb_and_the_way_in() -> None:
-    ran = handrail("--help")
+    ran = in_a_process("--help")
     assert ran.code == 0
     assert all(f"\n  {verb}" in ran.out for verb in VERBS)
     assert "handrail demo" in ran.out
@@ -101,6 +101,10 @@ def test_without_a_daemon_it_says_where_it_looked(verb: str) -> None:
     said = one_line(handrail(verb, "--server", "http://127.0.0.1:9"), 1)
     assert "no daemon answers at http://127.0.0.1:9" in said
     assert "handrail run" in said
+
+
+def test_a_process_without_a_daemon_ends_with_one_and_one_line() -> None:
+    one_line(in_a_process("status", "--server", "http://127.0.0.1:9"), 1)
 
 
 def test_a_socket_that_is_not_there_is_said(tmp_path: Path) -> None:
@@ -128,7 +132,7 @@ def test_a_configuration_that_is_not_there_is_one_line_that_says_how_to_get_one(
 def test_a_configuration_with_two_mistakes_is_two_lines(tmp_path: Path) -> None:
     path = tmp_path / "wrong.yaml"
     path.write_text("cluster: {nam: x}\n")
-    ran = handrail("run", "--config", path)
+    ran = in_a_process("run", "--config", path)
     assert ran.code == 2
     assert "cluster.nam: unknown key; did you mean 'name'?" in ran.err
     assert "Traceback" not in ran.err
