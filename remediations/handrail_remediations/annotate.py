@@ -40,6 +40,7 @@ class Annotate:
     needs = (Rule(api_group="apps", resources=("deployments", "statefulsets", "daemonsets"), verbs=("patch",)),)
     admits: tuple[str, ...] = ()
     bounds: tuple[Bound, ...] = ()
+    way_back = "the note is taken off, or put back to what it was"
 
     class Params(Value):
         at: CompileTime

@@ -43,6 +43,7 @@ class Cordon:
     needs = (Rule(api_group="", resources=("nodes",), verbs=("patch",)),)
     admits = ("/spec/unschedulable",)
     bounds: tuple[Bound, ...] = ()
+    way_back = "the node is opened again, unless somebody else has cordoned it since"
 
     class Params(Value):
         at: CompileTime

@@ -45,6 +45,7 @@ class EvictPod:
     needs = (Rule(api_group="", resources=("pods/eviction",), verbs=("create",)),)
     admits: tuple[str, ...] = ()
     bounds: tuple[Bound, ...] = ()
+    way_back = "none: the pod is gone, and its controller makes another"
 
     class Params(Value):
         uid: str = Field(min_length=1, max_length=64)

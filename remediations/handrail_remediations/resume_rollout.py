@@ -45,6 +45,7 @@ class ResumeRollout:
     needs = (Rule(api_group="apps", resources=("deployments",), verbs=("patch",)),)
     admits = ("/spec/paused",)
     bounds: tuple[Bound, ...] = ()
+    way_back = "it is paused again; what was replaced by then stays"
 
     class Params(Value):
         pass

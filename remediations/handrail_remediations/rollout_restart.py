@@ -43,6 +43,7 @@ class RolloutRestart:
     needs = (Rule(api_group="apps", resources=("deployments", "statefulsets", "daemonsets"), verbs=("patch",)),)
     admits = ("/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt",)
     bounds: tuple[Bound, ...] = ()
+    way_back = "none: the old pods are gone"
 
     class Params(Value):
         at: CompileTime

@@ -45,6 +45,7 @@ class RolloutUndo:
     )
     admits = ("/spec/template",)
     bounds: tuple[Bound, ...] = ()
+    way_back = "the template that it had before is put back; a pod that was replaced stays so"
 
     class Params(Value):
         to_revision: int = Field(ge=1)
@@ -54,7 +55,6 @@ class RolloutUndo:
         return Seen(workload=workload) if workload else None
 
     def why_not(self, seen: Seen) -> Refusal | None:
-        """What stands against going back at all, whatever the revision."""
         w = seen.workload
         none = _unhealthy(f"no older revision of {w.ref} has a ready pod now")
         return _guards(w) or next((revisions.one_way(w, to) for to in revisions.healthy(w)), none)
@@ -86,7 +86,6 @@ class RolloutUndo:
             "stuck": [pod["metadata"]["uid"] for pod in revisions.stuck_pods(w)],
             "revision": now.number if now else 0,
             "ready": w.ready,
-            "desired": w.desired,
         }
 
     def writes(self, seen: Seen, p: Params) -> tuple[Write, ...]:
@@ -116,9 +115,9 @@ class RolloutUndo:
             return Undone(detail="it has the template that it had before")
         if not _is_back(w, before):
             return CannotUndo(detail="somebody has changed the template since; theirs stays")
-        in_the_way = being_deleted(w) or managed(w) or held_by_a_person(w)
-        revision = f"what was revision {before['revision']}"
-        return CannotUndo(detail=in_the_way.detail) if in_the_way else _to(w, before["template"], revision)
+        if in_the_way := being_deleted(w) or managed(w) or held_by_a_person(w):
+            return CannotUndo(detail=in_the_way.detail)
+        return _to(w, before["template"], f"what was revision {before['revision']}")
 
 
 def _guards(w: Workload) -> Refusal | None:

@@ -44,6 +44,7 @@ class ScaleWorkload:
     needs = (Rule(api_group="apps", resources=("deployments", "statefulsets"), verbs=("patch",)),)
     admits = ("/spec/replicas",)
     bounds = (Bound(pointer="/spec/replicas", least=1, most=MOST, times=2),)
+    way_back = "the old number of replicas is set again"
 
     class Params(Value):
         replicas: int = Field(ge=0, le=MOST)

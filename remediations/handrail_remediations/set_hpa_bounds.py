@@ -47,6 +47,7 @@ class SetHpaBounds:
     needs = (Rule(api_group="autoscaling", resources=("horizontalpodautoscalers",), verbs=("patch",)),)
     admits = ("/spec/maxReplicas",)
     bounds = (Bound(pointer="/spec/maxReplicas", least=1, most=MOST, times=2),)
+    way_back = "the old bound is set again"
 
     class Params(Value):
         max_replicas: int = Field(ge=1, le=MOST)
@@ -56,16 +57,14 @@ class SetHpaBounds:
         return SeenAutoscaler(autoscaler=found) if found else None
 
     def why_not(self, seen: SeenAutoscaler) -> Refusal | None:
-        """What stands against it, whatever the number."""
         return _held(seen.autoscaler) or _blind(seen.autoscaler) or _no_need(seen.autoscaler)
 
     def propose(self, seen: SeenAutoscaler) -> tuple[Candidate, ...]:
         if self.why_not(seen):
             return ()
-        a = seen.autoscaler
-        low, high = a.high + 1, min(2 * a.high, MOST)
-        summary = f"let {a.ref} have more than {a.high} replicas: at least {low}, at most {high}"
-        return (Candidate(params={}, ranges={"max_replicas": (low, high)}, summary=summary),)
+        a, high = seen.autoscaler, min(2 * seen.autoscaler.high, MOST)
+        summary = f"let {a.ref} have more than {a.high} replicas, at most {high}"
+        return (Candidate(params={}, ranges={"max_replicas": (a.high + 1, high)}, summary=summary),)
 
     def check(self, seen: SeenAutoscaler, p: Params) -> Refusal | None:
         a = seen.autoscaler
@@ -77,8 +76,7 @@ class SetHpaBounds:
         return self.why_not(seen)
 
     def remember(self, seen: SeenAutoscaler, p: Params) -> Raw:
-        w = seen.autoscaler.workload
-        return {"max": seen.autoscaler.high, "ready": w.ready if w else 0}
+        return {"max": seen.autoscaler.high, "ready": _ready(seen.autoscaler)}
 
     def writes(self, seen: SeenAutoscaler, p: Params) -> tuple[Write, ...]:
         return (_set(seen.autoscaler, p.max_replicas),)
@@ -97,8 +95,8 @@ class SetHpaBounds:
             return Verification(verdict=Verdict.HEALED, detail=f"{a.ref} has the {a.wanted} replicas that it wants")
         if now < until:
             return Verification(verdict=Verdict.NOT_YET, detail=missing or "settling", until=until)
-        worse = (a.workload.ready if a.workload else 0) < before["ready"]
-        return Verification(verdict=Verdict.WORSE if worse else Verdict.NO_EFFECT, detail=missing or "never settled")
+        verdict = Verdict.WORSE if _ready(a) < before["ready"] else Verdict.NO_EFFECT
+        return Verification(verdict=verdict, detail=missing or "never settled")
 
     def undo(self, seen: SeenAutoscaler, p: Params, before: Raw, now: datetime) -> Write | Undone | CannotUndo:
         a = seen.autoscaler
@@ -106,8 +104,7 @@ class SetHpaBounds:
             return Undone(detail=f"it may have {a.high} replicas, as before")
         if a.high != p.max_replicas:
             return CannotUndo(detail=f"somebody has set {a.high} since; theirs stays")
-        in_the_way = _held(a)
-        return CannotUndo(detail=in_the_way.detail) if in_the_way else _set(a, before["max"])
+        return CannotUndo(detail=no.detail) if (no := _held(a)) else _set(a, before["max"])
 
 
 def _held(a: Autoscaler) -> Refusal | None:
@@ -120,8 +117,8 @@ def _blind(a: Autoscaler) -> Refusal | None:
     """Without numbers, or beside a second autoscaler, what it wants says nothing; at 0 replicas it is switched off."""
     active = a.condition("ScalingActive")
     if active.get("status") != "True" or a.workload is None or len(a.workload.autoscalers) != 1:
-        why = f"ScalingActive is {active.get('status', 'not reported')}, {active.get('reason', 'no reason')}"
-        return Refusal(reason=Reason.METRICS_AWAY, detail=f"what {a.ref} wants can't be relied on: {why}")
+        detail = f"what {a.ref} wants can't be relied on: ScalingActive says {active.get('reason', 'nothing')}"
+        return Refusal(reason=Reason.METRICS_AWAY, detail=detail)
     return None
 
 
@@ -129,9 +126,8 @@ def _no_need(a: Autoscaler) -> Refusal | None:
     if not a.at_most:
         return Refusal(reason=Reason.NO_CHANGE, detail=f"{a.ref} does not want more than its {a.high} replicas")
     if a.high >= MOST:
-        return Refusal(reason=Reason.OUT_OF_BOUNDS, detail=f"{a.ref} may have {a.high}; more than {MOST} never")
-    pods = a.workload.pods if a.workload else ()
-    if any((pod.get("status") or {}).get("phase") == "Pending" for pod in pods):
+        return Refusal(reason=Reason.OUT_OF_BOUNDS, detail=f"{a.ref} may have {a.high}, as many as it ever may")
+    if any((pod.get("status") or {}).get("phase") == "Pending" for pod in (a.workload.pods if a.workload else ())):
         return Refusal(reason=Reason.NO_ROOM, detail=f"pods that {a.ref} scales wait for a node; more would wait too")
     return None
 
@@ -139,9 +135,12 @@ def _no_need(a: Autoscaler) -> Refusal | None:
 def _unsettled(a: Autoscaler) -> str:
     if a.at_most:
         return f"{a.ref} wants more than {a.high} replicas still"
-    if a.workload is None or not a.current == a.wanted == a.workload.ready == a.workload.desired:
-        return f"{a.ref} has {a.current} of the {a.wanted} replicas that it wants, not all ready"
-    return ""
+    settled = a.workload is not None and a.current == a.wanted == a.workload.ready == a.workload.desired
+    return "" if settled else f"{a.ref} has {a.current} of the {a.wanted} replicas that it wants, not all ready"
+
+
+def _ready(a: Autoscaler) -> int:
+    return a.workload.ready if a.workload else 0
 
 
 def _set(a: Autoscaler, most: int) -> Write:

@@ -39,6 +39,7 @@ class Uncordon:
     needs = (Rule(api_group="", resources=("nodes",), verbs=("patch",)),)
     admits = ("/spec/unschedulable",)
     bounds: tuple[Bound, ...] = ()
+    way_back = "the node is cordoned again, with the note that it had"
 
     class Params(Value):
         pass

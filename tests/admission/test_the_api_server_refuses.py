@@ -79,7 +79,8 @@ def thief(control_plane: Cluster) -> Iterator[Thief]:
     for one in made:
         admin.apply(f"{collection(one)}/{one['metadata']['name']}", one)
     stolen = Thief(admin, control_plane.as_token(control_plane.service_account_token("handrail", NAME)))
-    wait_until(lambda: stolen.patch(("add", "/spec/paused", True)).status == 403, 20, "the admission policy at work")
+    probe = ("add", "/spec/minReadySeconds", 7)
+    wait_until(lambda: stolen.patch(probe).status == 403, 20, "the admission policy at work")
     yield stolen
     for one in reversed(made):
         admin.call("DELETE", f"{collection(one)}/{one['metadata']['name']}")
@@ -102,6 +103,9 @@ STEPS_DO: dict[str, list[tuple[Any, ...]]] = {
     "undo_that_names_the_same_secret": [("replace", f"{FIRST}/env", [{**SECRET, "name": "PASSWORD"}])],
     "undo_that_drops_a_secret": [("remove", f"{FIRST}/env")],
     "undo_that_mounts_a_config_map": [("add", f"{POD}/volumes", [{"name": "c", "configMap": {"name": "c"}}])],
+    "pause_again": [("add", "/spec/paused", True)],
+    "resume": [("add", "/spec/paused", False)],
+    "note": [("add", "/metadata/annotations/handrail.dev~1note", "2026-11-29T12:00:00Z Handrail has looked at this")],
     "undo_of_resources": [("add", f"{FIRST}/resources", {"limits": {"memory": "1Gi"}})],
 }
 
@@ -140,7 +144,7 @@ NO_STEP_DOES: dict[str, list[tuple[Any, ...]]] = {
     "root_user": [("add", f"{POD}/securityContext", {"runAsUser": 0})],
     "pull_secret": [("add", f"{POD}/imagePullSecrets", [{"name": "db"}])],
     "chosen_node": [("add", f"{POD}/nodeName", "node-1")],
-    "pause": [("add", "/spec/paused", True)],
+    "another_deadline": [("add", "/spec/progressDeadlineSeconds", 30)],
     "history_limit": [("replace", "/spec/revisionHistoryLimit", 0)],
     "strategy": [("replace", "/spec/strategy", {"type": "Recreate"})],
     "template_labels": [("add", "/spec/template/metadata/labels/x", "y"), ("add", "/spec/minReadySeconds", 1)],

@@ -181,8 +181,11 @@ def test_the_steps_are_listed_with_risk_and_rights() -> None:
     for row in rows:
         assert row["asked"] == ("always" if known[row["name"]].risk.always_asked else "by policy")
         assert row["needs"]
-    plain = handrail("steps").out.splitlines()
-    assert [line.split()[0] for line in plain] == [row["name"] for row in rows]
+        assert row["undo"] == known[row["name"]].way_back
+    plain = handrail("steps").out
+    assert [line.split()[0] for line in plain.splitlines() if not line.startswith(" ")] == [row["name"] for row in rows]
+    for row in rows:
+        assert all(field in plain for field in (*row["admits"], row["undo"]))
 
 
 def test_the_detectors_are_listed_with_what_wakes_them() -> None:

@@ -220,7 +220,7 @@ def our_cordon() -> Node:
     """One node of five, well again, that Handrail has cordoned."""
     live = node("node-1", unschedulable=True)
     live["metadata"]["annotations"] = {CORDONED_AT: text(LONG_AGO)}
-    mine = {"f:spec": {"f:unschedulable": {}}, "f:metadata": {"f:annotations": {}}}
+    mine: Raw = {"f:spec": {"f:unschedulable": {}}, "f:metadata": {"f:annotations": {}}}
     live["metadata"]["managedFields"] = [{"manager": "handrail", "operation": "Update", "fieldsV1": mine}]
     return sick_node().model_copy(update={"object": live})
 

@@ -11,9 +11,9 @@ import click
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 def steps(as_json: bool) -> None:
-    """Every remediation step with its risk and kinds.
+    """Every remediation step: its risk, kinds, rights, fields and undo.
 
-    --json adds the rights that it needs and the fields that it writes.
+    --json prints the same for scripts, with the bounds of its numbers.
 
     \b
     Example:  handrail steps --json
@@ -29,6 +29,8 @@ def steps(as_json: bool) -> None:
             "kinds": sorted(step.kinds),
             "needs": [rule.model_dump(mode="json") for rule in step.needs],
             "admits": list(step.admits),
+            "bounds": [bound.model_dump(mode="json") for bound in step.bounds],
+            "undo": step.way_back,
         }
         for step in known.values()
     ]
@@ -38,6 +40,10 @@ def steps(as_json: bool) -> None:
     for step in known.values():
         asked = "always" if step.risk.always_asked else "by policy"
         click.echo(f"{step.name:<18} {step.risk:<11} asked {asked:<10} {', '.join(sorted(step.kinds))}")
+        rights = ", ".join(f"{verb} {what}" for rule in step.needs for verb in rule.verbs for what in rule.resources)
+        click.echo(f"{'':<18} rights: {rights}")
+        click.echo(f"{'':<18} fields: {', '.join(step.admits) or 'none'}")
+        click.echo(f"{'':<18} undo:   {step.way_back}")
 
 
 @click.command()

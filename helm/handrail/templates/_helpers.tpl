@@ -68,12 +68,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $merged := dict -}}
 {{- range $step := .steps -}}
   {{- range $rule := index $known.steps $step -}}
-    {{- $id := printf "%s|%s" $rule.api_group ($rule.verbs | sortAlpha | join ",") -}}
+    {{- /* A space sorts before every letter, so the core group comes first, as `handrail rbac` has it. */ -}}
+    {{- $id := printf "%s %s" $rule.api_group ($rule.verbs | sortAlpha | join ",") -}}
     {{- $_ := set $merged $id (concat (default list (get $merged $id)) $rule.resources | uniq | sortAlpha) -}}
   {{- end -}}
 {{- end -}}
 {{- range $id := keys $merged | sortAlpha }}
-{{- $parts := splitList "|" $id }}
+{{- $parts := splitList " " $id }}
 - apiGroups: [{{ index $parts 0 | quote }}]
   resources: {{ get $merged $id | toJson }}
   verbs: {{ splitList "," (index $parts 1) | toJson }}

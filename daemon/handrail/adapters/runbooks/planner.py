@@ -19,7 +19,10 @@ Pick = Callable[[tuple[Option, ...]], Option]
 
 
 class Runbook(NamedTuple):
-    """For these causes choose this step; `pick` chooses among its options, `cites` names the kinds of evidence."""
+    """For these causes choose this step; `pick` chooses among its options, `cites` names the kinds of evidence.
+
+    Of a range the least is chosen: enough to begin with, and the next alert tells whether it was.
+    """
 
     causes: frozenset[Cause]
     step: str
@@ -27,6 +30,11 @@ class Runbook(NamedTuple):
     cites: frozenset[str]
     expects: str
     would_disprove: str
+
+
+def only(options: tuple[Option, ...]) -> Option:
+    """The first: the step itself puts the pod that most needs it in front."""
+    return options[0]
 
 
 def newest_revision(options: tuple[Option, ...]) -> Option:
@@ -42,6 +50,54 @@ RUNBOOKS: tuple[Runbook, ...] = (
         cites=frozenset({"owner", "pods", "revisions", "template_diff", "events"}),
         expects="all pods run the older revision again and stay ready",
         would_disprove="pods of the older revision fail in the same way: then the cause lies outside this rollout",
+    ),
+    Runbook(
+        causes=frozenset({Cause.POD_DEADLOCKED}),
+        step="delete_pod",
+        pick=only,
+        cites=frozenset({"owner", "pods"}),
+        expects="its controller makes another pod, which becomes ready and stays so",
+        would_disprove="the new pod hangs in the same way: then it is not that pod alone",
+    ),
+    Runbook(
+        causes=frozenset({Cause.EVICTED_CORPSES}),
+        step="delete_pod",
+        pick=only,
+        cites=frozenset({"owner", "pods"}),
+        expects="the ended pod is no longer listed; those that serve are untouched",
+        would_disprove="another one is evicted soon: then its node, or what it may use there, is the cause",
+    ),
+    Runbook(
+        causes=frozenset({Cause.ROLLOUT_PAUSED}),
+        step="resume_rollout",
+        pick=only,
+        cites=frozenset({"owner", "pods", "revisions"}),
+        expects="the rollout goes on and all pods of the newest revision become ready",
+        would_disprove="new pods do not become ready: then it was paused for good reason",
+    ),
+    Runbook(
+        causes=frozenset({Cause.NODE_NOT_READY}),
+        step="cordon",
+        pick=only,
+        cites=frozenset({"owner", "nodes"}),
+        expects="no new pods go to the node; those that run on it are left alone",
+        would_disprove="other nodes become ill too: then it is no single node",
+    ),
+    Runbook(
+        causes=frozenset({Cause.NODE_CORDONED}),
+        step="uncordon",
+        pick=only,
+        cites=frozenset({"owner", "nodes"}),
+        expects="the node takes pods again and stays well",
+        would_disprove="it becomes ill again: then it must stay closed",
+    ),
+    Runbook(
+        causes=frozenset({Cause.HPA_AT_MAX}),
+        step="set_hpa_bounds",
+        pick=only,
+        cites=frozenset({"owner", "pods"}),
+        expects="the autoscaler has the replicas that it wants, and they are ready",
+        would_disprove="it wants ever more: then the load or the metric is the cause",
     ),
 )
 
@@ -78,7 +134,7 @@ def _follow(runbook: Runbook, finding: Finding, brief: Brief, menu: Menu) -> Pla
         return Refusal(reason=Reason.EVIDENCE_NOT_CITED, detail=detail)
     return PlanProposal(
         diagnosis=(Hypothesis(statement=finding.summary, confidence=Confidence.HIGH, evidence=cited),),
-        choices=(Choice(option=option.id),),
+        choices=(Choice(option=option.id, params={name: low for name, (low, _high) in option.ranges.items()}),),
         expected_effect=runbook.expects,
         would_disprove=runbook.would_disprove,
     )
