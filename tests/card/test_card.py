@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.core.card import card
+from handrail.core.report import report
 from handrail.model import events as ev
 from handrail.model.card import Card
 from handrail.model.evidence import Away, Trust
@@ -197,3 +198,17 @@ def test_text_of_any_length_keeps_the_card_small_and_its_lines_single(text: str)
         for one in (made.title, made.status, made.next_action, *made.diagnosis, *made.evidence, *made.away):
             assert "\n" not in one
             assert len(one) <= 700
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(1, "1 more alert of its group was"), (7, "7 more alerts of its group were")]
+)
+def test_alerts_that_alertmanager_cut_off_are_said_on_the_card_and_in_the_report(number: int, said: str) -> None:
+    opened = j.LOOKING[0]
+    assert isinstance(opened, ev.Opened)
+    cut = opened.model_copy(update={"alert": opened.alert.model_copy(update={"left_out": number})})
+    events = (cut, *j.ASKED[1:])
+    line = f"{said} cut by Alertmanager (max_alerts)"
+    assert card(j.incident(events), j.T0).evidence[-1] == line
+    assert f"    - {line}" in report(j.incident(events), j.entries(events)).splitlines()
+    assert not any("Alertmanager" in fact for fact in card(j.incident(j.ASKED), j.T0).evidence)

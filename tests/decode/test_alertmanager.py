@@ -124,3 +124,12 @@ def test_json_in_a_json_string_is_read_twice_and_not_three_times() -> None:
 @pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf", b"\n", b"\n  ", b"\r\n\t"])
 def test_json_after_a_byte_order_mark_or_an_empty_line_is_read(before: bytes) -> None:
     assert len(decoded(before + json.dumps(webhook(fired())).encode()).alerts) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "left_out"),
+    [(0, 0), (3, 3), (10**30, 1_000_000), (-1, 0), ("3", 0), (True, 0), (2.5, 0), (None, 0), ([3], 0)],
+)
+def test_how_many_alerts_were_cut_off_is_a_bounded_number_or_nothing(said: object, left_out: int) -> None:
+    found = decoded({**webhook(fired(), fired()), "truncatedAlerts": said})
+    assert [alert.left_out for alert in found.alerts] == [left_out, left_out]

@@ -151,4 +151,4 @@ def test_b21_kubernetes_64923_a_new_pod_of_an_old_name_is_another_thing() -> Non
 
 def test_a_snapshot_that_was_cut_says_what_it_holds_and_nothing_of_the_rest() -> None:
     found = decoded(json.loads(example("traps/am_truncated_group.json")))
-    assert [alert.status for alert in found.alerts] == ["firing"]
+    assert [(alert.status, alert.left_out) for alert in found.alerts] == [("firing", 137)]

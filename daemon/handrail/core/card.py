@@ -14,7 +14,7 @@ from handrail.core.fingerprint import DIFF_LIMIT, shown
 from handrail.core.headline import headline
 from handrail.core.standing import asked_now, next_action, status
 from handrail.core.story import before
-from handrail.core.words import one_line, plural, who_may
+from handrail.core.words import cut_off, one_line, plural, who_may
 from handrail.model.card import Card
 from handrail.model.evidence import EvidenceItem, Trust
 from handrail.model.incident import Incident
@@ -95,7 +95,8 @@ def _evidence(incident: Incident) -> tuple[str, ...]:
     ranked = sorted(incident.evidence, key=lambda item: (_TRUSTED_FIRST[item.trust], item.id not in cited))
     lines = [_fact(item) for item in ranked[:MOST_EVIDENCE]]
     hidden = len(ranked) - len(lines)
-    return (*_facts(incident), *lines, *([f"and {hidden} more in the report"] if hidden else []))
+    more = [f"and {hidden} more in the report"] if hidden else []
+    return (*_facts(incident), *lines, *more, *cut_off(incident.alerts))
 
 
 def _facts(incident: Incident) -> list[str]:

@@ -15,7 +15,7 @@ from handrail.core.redact import neutral
 from handrail.core.report_times import Times, times
 from handrail.core.standing import status, still_in_place
 from handrail.core.story import line
-from handrail.core.words import because, clock, one_line, plural, span
+from handrail.core.words import because, clock, cut_off, one_line, plural, span
 from handrail.model import events as ev
 from handrail.model.evidence import EvidenceItem
 from handrail.model.incident import Incident
@@ -81,8 +81,10 @@ def _seen(entries: Sequence[ev.Entry]) -> Iterator[str]:
             case ev.Opened() as event:
                 alert = event.alert
                 yield f"- {clock(entry.at)} alert {one_line(alert.name, 100)} ({alert.status}, {alert.wire})"
+                yield from (f"    - {line}" for line in cut_off([alert]))
             case ev.AlertAttached() as event:
                 yield f"- {clock(entry.at)} alert {one_line(event.alert.name, 100)} again ({event.alert.status})"
+                yield from (f"    - {line}" for line in cut_off([event.alert]))
             case ev.Gathered() as event:
                 yield f"- {clock(entry.at)} {event.target}: {event.severity}"
                 yield from (f"    - {finding.cause}: {one_line(finding.summary, LINE)}" for finding in event.findings)

@@ -6,9 +6,11 @@ whatever shows it, since reports and stories are printed as they are.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from handrail.core.redact import neutral
+from handrail.model.alert import Alert
 from handrail.model.approval import Approvers
 from handrail.model.reason import Reason
 
@@ -49,6 +51,13 @@ def because(reason: Reason | None, detail: str, most: int = 600) -> str:
 
 def plural(count: int, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def cut_off(alerts: Iterable[Alert]) -> list[str]:
+    """One line where a sender says that it left alerts of a group out: what is here is not all that fires."""
+    most = max((alert.left_out for alert in alerts), default=0)
+    were = "was" if most == 1 else "were"
+    return [f"{plural(most, 'more alert')} of its group {were} cut by Alertmanager (max_alerts)"] if most else []
 
 
 def who_may(approvers: Approvers) -> str:

@@ -23,10 +23,15 @@ VERSIONS = ("4", 4, None)
 
 
 class Group(NamedTuple):
-    """What stands above the alerts: the cluster for those that name none, and that all of them are resolved."""
+    """What stands above the alerts: the cluster for those that name none, that all of them are resolved, and how many
+    more were cut off (`truncatedAlerts`)."""
 
     cluster: str = ""
     resolved: bool = False
+    left_out: int = 0
+
+
+MOST_LEFT_OUT = 1_000_000
 
 
 def recognised(data: object) -> bool:
@@ -55,7 +60,9 @@ def _has_labels(item: object) -> bool:
 
 
 def _group(data: Mapping[str, object], origin: Origin, cluster: str) -> Iterator[Part]:
-    group = Group(cluster=cluster, resolved=data.get("status") == "resolved")
+    cut = data.get("truncatedAlerts")
+    left_out = min(cut, MOST_LEFT_OUT) if type(cut) is int and cut > 0 else 0
+    group = Group(cluster=cluster, resolved=data.get("status") == "resolved", left_out=left_out)
     items = data.get("alerts")
     if not isinstance(items, list) or not items:
         yield refuse(Reason.NO_ALERT, "the group holds no alert")
@@ -87,6 +94,7 @@ def _alert(item: object, origin: Origin, group: Group) -> Part:
         severity=severity_of(labels.get("severity", "")),
         wire=origin.wire,
         message=origin.message,
+        left_out=group.left_out,
     )
 
 

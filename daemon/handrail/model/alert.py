@@ -15,7 +15,8 @@ class Alert(Value):
     `cluster` is "" where the sender did not say. `labels` are the sender's own, unmapped; all text is hostile
     and bounded by the decoder (64 labels, 4 KiB a value). `wire` names the format, for people and metrics.
     `message` names the message itself where its format does (a CloudEvent's source and id, a Kubernetes event's UID
-    and count): the same words are the same message, however often it is delivered.
+    and count): the same words are the same message, however often it is delivered. `left_out` is how many more alerts
+    of its group the sender says it has cut off (Alertmanager's `max_alerts`): they are nowhere here.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Alert(Value):
     wire: str
     trace_id: str = ""
     message: str = ""
+    left_out: int = 0
 
 
 made = trusted(Alert)
