@@ -87,11 +87,11 @@ class PostgresHome:
     def advice(self, error: DBAPIError) -> str:
         state = getattr(error.orig, "sqlstate", None) or ""
         said = str(error.orig)
-        if "password" in said or state.startswith("28"):
+        if "password" in said or "pg_hba" in said or state.startswith("28"):
             return "put the right password where store.password points to, and let this user in (pg_hba.conf)"
         if state == "42501":
             return "grant its rights: handrail store upgrade --grant-to ROLE"
-        if state == "3D000":
+        if state == "3D000" or ("database" in said and "does not exist" in said):
             return "create that database"
         return "see that it is up and can be reached from here"
 
