@@ -73,7 +73,9 @@ def thief(control_plane: Cluster) -> Iterator[Thief]:
         "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": "handrail"}],
     }
     steps = handrail_remediations.catalogue()
-    rules = [{"namespaces": [SHOP], "steps": dict.fromkeys(steps, "ask")}]
+    on_nodes = {"cordon": "ask", "uncordon": "ask"}
+    in_shop = {name: "ask" for name in steps if name not in on_nodes}
+    rules = [{"namespaces": [SHOP], "steps": in_shop}, {"namespaces": ["*"], "steps": on_nodes}]
     policy = Policy.model_validate({"version": 1, "rules": rules, "protected_namespaces": ["kube-node-lease"]})
     made = [binding, *objects(policy, steps, NAME, "handrail", NAME)]
     for one in made:
@@ -198,11 +200,50 @@ def test_other_writes_are_denied_even_with_every_right(thief: Thief, name: str) 
     assert answer.status == 403, answer.text
 
 
+NODE = "/api/v1/nodes/node-1"
+TAINT = {"key": "x", "effect": "NoExecute"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "status"),
+    [
+        (("add", "/spec/unschedulable", True), 200),
+        (("add", "/spec/taints", [TAINT]), 403),
+        (("add", "/metadata/labels/x", "y"), 403),
+        (("add", "/metadata/annotations/x", "y"), 403),
+        (("add", "/spec/providerID", "x"), 403),
+    ],
+    ids=["cordon", "taint", "label", "annotation", "provider"],
+)
+def test_a_node_may_be_cordoned_and_nothing_else(thief: Thief, operation: tuple[Any, ...], status: int) -> None:
+    patch = [dict(zip(("op", "path", "value"), operation, strict=True))]
+    answer = thief.api.call("PATCH", NODE, patch, JSON_PATCH, dryRun="All")
+    assert answer.status == status, answer.text
+    assert thief.api.call("DELETE", NODE, None, dryRun="All").status == 403
+
+
 def test_a_pod_is_deleted_only_by_its_uid(thief: Thief) -> None:
     pods = f"/api/v1/namespaces/{SHOP}/pods"
     wait_until(lambda: len(thief.admin.get(pods)["items"]) >= 3, 30, "pods of the Deployment")
     pod = thief.admin.get(pods)["items"][0]["metadata"]
-    assert thief.api.call("DELETE", f"{pods}/{pod['name']}", None, dryRun="All").status == 403
+    where = f"{pods}/{pod['name']}"
+    assert thief.api.call("DELETE", where, None, dryRun="All").status == 403
+    by_uid = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": pod["uid"]}, "dryRun": ["All"]}
+    assert thief.api.call("DELETE", where, by_uid).ok
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod["name"], "namespace": SHOP}}
+    assert thief.api.call("POST", f"{where}/eviction", eviction, dryRun="All").status == 403
+    by_uid = {**eviction, "deleteOptions": {"preconditions": {"uid": pod["uid"]}, "dryRun": ["All"]}}
+    assert thief.api.call("POST", f"{where}/eviction", by_uid).ok
+
+
+def test_a_pod_that_no_controller_replaces_is_not_deleted(thief: Thief) -> None:
+    pods = f"/api/v1/namespaces/{SHOP}/pods"
+    body = {"metadata": {"name": "bare"}, "spec": {"containers": [{"name": "a", "image": f"{IMAGE}:v1"}]}}
+    made = thief.admin.call("POST", pods, {"apiVersion": "v1", "kind": "Pod", **body})
+    assert made.ok, made.text
+    by_uid = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": made.body["metadata"]["uid"]}}
+    assert thief.api.call("DELETE", f"{pods}/bare", {**by_uid, "dryRun": ["All"]}).status == 403
+    thief.admin.call("DELETE", f"{pods}/bare")
 
 
 def test_no_right_of_ours_reaches_the_policies_themselves() -> None:
