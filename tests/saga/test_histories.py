@@ -14,7 +14,7 @@ from handrail.model import events as ev
 from handrail.model.incident import State
 from handrail.model.policy import Mode
 from handrail.model.reason import Reason
-from handrail.model.step import Risk
+from handrail.model.step import Risk, Verdict
 from handrail.model.write import Direction
 from tests.saga.world import ONCALL, PureWorld
 
@@ -76,6 +76,47 @@ def test_nobody_is_asked_for_what_the_gate_would_refuse_however_they_answer(data
     """But for what happens after the question: a stop, a person who takes it, time that goes by."""
     world = play(data)
     assert {no.reason for no in world.refusals} <= {Reason.STOPPED, Reason.TAKEN, Reason.APPROVAL_EXPIRED}
+
+
+@MANY
+@given(st.data())
+def test_there_are_no_more_rounds_than_policy_allows_and_each_is_asked_by_itself(data: st.DataObject) -> None:
+    world = play(data)
+    assert sum(isinstance(entry.event, ev.Replanned) for entry in world.entries) < world.policy.max_rounds
+    asked_in: dict[str, int] = {}
+    for seq, intent in intents(world):
+        before = fold(world.entries[: seq - 1], cluster="prod")
+        assert before.request is not None
+        assert asked_in.setdefault(before.request.id, before.round) == before.round
+        assert intent.write.key.split("/")[1] == str(before.round)
+
+
+@MANY
+@given(st.data())
+def test_what_came_to_nothing_is_not_tried_again(data: st.DataObject) -> None:
+    world = play(data)
+    for entry in world.entries:
+        if isinstance(entry.event, ev.Compiled):
+            before = fold(world.entries[: entry.seq - 1], cluster="prod")
+            tried = [(one.step, one.target, one.params) for one in before.tried]
+            assert not [step for step in entry.event.saga.steps if (step.step, step.target, step.params) in tried]
+
+
+@MANY
+@given(st.data())
+def test_another_round_begins_only_after_no_effect_or_a_whole_undo(data: st.DataObject) -> None:
+    world = play(data)
+    for entry in world.entries:
+        if isinstance(entry.event, ev.Replanned):
+            before = fold(world.entries[: entry.seq - 1], cluster="prod")
+            assert before.verified is not None
+            assert before.open_write is None
+            wrote = {run.intent.step for run in before.done_writes if run.intent.direction is Direction.DO}
+            undone = before.state is State.UNDONE and wrote == set(before.undone_steps)
+            assert undone or before.verified.verdict is Verdict.NO_EFFECT
+            after = fold(world.entries[: entry.seq], cluster="prod")
+            assert len(after.tried) - len(before.tried) == len(wrote)
+            assert (after.request, after.approved_by, after.rehearsal, after.writes) == (None, None, None, ())
 
 
 @MANY
@@ -188,3 +229,17 @@ def test_the_straight_path_goes_from_alert_to_resolved() -> None:
         State.VERIFYING,
         State.RESOLVED,
     ]
+
+
+def test_after_no_effect_another_round_is_asked_for_something_else_and_then_a_person_has_it() -> None:
+    answers = {"people": "nothing", "verify": "no_effect"}
+    world = PureWorld(lambda what, options: answers.get(what, options[0]))
+    for _ in range(80):
+        answers["people"] = "approve" if world.incident.state is State.ASKING else "nothing"
+        world.tick()
+    said = [entry.event for entry in world.entries]
+    asked = [event.request.id for event in said if isinstance(event, ev.Asked)]
+    chosen = [event.saga.steps[0].params for event in said if isinstance(event, ev.Compiled)]
+    assert (len(asked), chosen) == (2, [{"to": 1}, {"to": 2}])
+    assert world.incident.end is not None
+    assert world.incident.end[0] is Reason.NO_EFFECT

@@ -14,6 +14,7 @@ from handrail.core.asking import after_rehearsal, not_yet
 from handrail.core.fold import apply
 from handrail.core.gate import GateFacts, Recent, Rules, foresee, free_from, judge
 from handrail.core.saga import Do, Effect, Idle, Record, next_move
+from handrail.core.tried import without_tried
 from handrail.model import events as ev
 from handrail.model.alert import Alert, Source
 from handrail.model.approval import Approvers, Person
@@ -125,7 +126,7 @@ class PureWorld:
     def _perform(self, move: Do) -> None:
         handlers: dict[Effect, Callable[[], None]] = {
             Effect.GATHER: self._gather,
-            Effect.OFFER: lambda: self.append(ev.Offered(menu=_menu(self.risk))),
+            Effect.OFFER: lambda: self.append(ev.Offered(menu=without_tried(_menu(self.risk), self.incident.tried))),
             Effect.PLAN: self._plan,
             Effect.COMPILE: self._compile,
             Effect.REHEARSE: self._rehearse,
@@ -152,12 +153,16 @@ class PureWorld:
             self.now += timedelta(minutes=4)
 
     def _plan(self) -> None:
-        if self.choose("plan", ("planned", "refused")) == "refused":
+        options = self.incident.menu.options if self.incident.menu else ()
+        if not options or self.choose("plan", ("planned", "refused")) == "refused":
             self.append(ev.HandedOver(reason=Reason.NO_RUNBOOK, detail="none"))
             return
         hypothesis = Hypothesis(statement="bad revision", confidence=Confidence.HIGH, evidence=("e1",))
         proposal = PlanProposal(
-            diagnosis=(hypothesis,), choices=(Choice(option="o1"),), expected_effect="heals", would_disprove="no"
+            diagnosis=(hypothesis,),
+            choices=(Choice(option=options[0].id),),
+            expected_effect="heals",
+            would_disprove="no",
         )
         self.append(ev.Planned(planner="test", proposal=proposal))
 
@@ -165,7 +170,11 @@ class PureWorld:
         if self.choose("compile", ("compiled", "refused")) == "refused":
             self.append(ev.CompileRefused(reason=Reason.PARAMETER_OUT_OF_RANGE, detail="no"))
             return
-        steps = tuple(_step(index, self.risk) for index in range(2))
+        assert self.incident.menu is not None
+        assert self.incident.proposal is not None
+        option = self.incident.menu.option(self.incident.proposal.choices[0].option)
+        assert option is not None
+        steps = tuple(_step(index, self.risk, option.params) for index in range(2))
         self.append(ev.Compiled(saga=Saga(incident="inc-1", round=self.incident.round, at=self.now, steps=steps)))
 
     def _rehearse(self) -> None:
@@ -281,11 +290,14 @@ def write(saga: Saga, index: int, direction: Direction = Direction.DO) -> Write:
     return bare.model_copy(update={"key": key_of(saga.incident, saga.round, index, direction, bare)})
 
 
-def _step(index: int, risk: Risk) -> SagaStep:
+def _step(index: int, risk: Risk, params: dict[str, int]) -> SagaStep:
     target = TARGET.model_copy(update={"uid": f"u{index + 1}"})
-    return SagaStep(index=index, step="rollout_undo", risk=risk, target=target, params={}, summary="undo")
+    return SagaStep(index=index, step="rollout_undo", risk=risk, target=target, params=params, summary="undo")
 
 
 def _menu(risk: Risk) -> Menu:
-    option = Option(id="o1", step="rollout_undo", risk=risk, target=TARGET, params={}, summary="undo")
-    return Menu(options=(option,))
+    options = (
+        Option(id=f"o{n}", step="rollout_undo", risk=risk, target=TARGET, params={"to": n}, summary="undo")
+        for n in (1, 2, 3)
+    )
+    return Menu(options=tuple(options))

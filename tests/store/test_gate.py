@@ -225,7 +225,7 @@ async def test_another_round_of_the_same_incident_is_not_counted_against_it_but_
     time.later(minutes=5)
     saga = a_saga(incident.id, round_=2)
     story = story_to(State.EXECUTING, incident.id)
-    planning = next(index for index, event in enumerate(story) if isinstance(event, ev.Offered))
+    planning = next(index for index, event in enumerate(story) if isinstance(event, ev.Gathered))
     again = [ev.Compiled(saga=saga) if isinstance(event, ev.Compiled) else event for event in story[planning:]]
     incident = await drive(store, incident, (ev.Replanned(), *again))
     assert (await facts_of(store, incident)).last_saga_at is None

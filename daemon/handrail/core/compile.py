@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from handrail.core.tried import tried_before
 from handrail.model.errors import Bug
 from handrail.model.incident import Incident
 from handrail.model.menu import Menu, Option
@@ -34,7 +35,7 @@ def compile_plan(incident: Incident, steps: Mapping[str, Step], now: datetime) -
         return refusal
     compiled: list[SagaStep] = []
     for index, choice in enumerate(choices):
-        step = _compiled(index, choice, incident.menu, steps, now)
+        step = _again(incident, choice, incident.menu) or _compiled(index, choice, incident.menu, steps, now)
         if isinstance(step, Refusal):
             return step
         compiled.append(step)
@@ -52,6 +53,11 @@ def _count(choices: tuple[Choice, ...]) -> Refusal | None:
         detail = f"the plan has {len(choices)} steps; more than {MOST_STEPS} at once can't be judged by a person"
         return Refusal(reason=Reason.OUT_OF_BOUNDS, detail=detail)
     return None
+
+
+def _again(incident: Incident, choice: Choice, menu: Menu) -> Refusal | None:
+    option = menu.option(choice.option)
+    return tried_before(option, choice.params, incident.tried) if option else None
 
 
 def _compiled(index: int, choice: Choice, menu: Menu, steps: Mapping[str, Step], now: datetime) -> SagaStep | Refusal:

@@ -16,7 +16,8 @@ from handrail.model.errors import Bug
 from handrail.model.incident import Incident, ModelCall, State, WriteRun
 from handrail.model.labels import labelled_target
 from handrail.model.reason import Reason
-from handrail.model.saga import StepRun
+from handrail.model.saga import StepRun, Tried
+from handrail.model.step import Verdict
 from handrail.model.write import Direction
 
 Change = dict[str, Any]
@@ -84,21 +85,48 @@ def _on_entering(incident: Incident, state: State) -> Change:
         "run_until": None,
     }
     if state is State.GATHERING:
-        return {**fresh, "held_until": None, "waiting": None}
+        shown_anew = tuple(finding for finding in incident.findings if not finding.corroborated)
+        return {**fresh, "held_until": None, "waiting": None, "findings": shown_anew}
     if state is State.PLANNING and incident.state is not State.GATHERING:
-        done = tuple(run.intent.write.summary for run in incident.done_writes if not _taken_back(incident, run))
-        return {
-            **fresh,
-            "round": incident.round + 1,
-            "steps": (),
-            "writes": (),
-            "undone_steps": (),
-            "acted_at": None,
-            "verified": None,
-            "failure": None,
-            "done_before": incident.done_before + done,
-        }
+        return {**fresh, **_next_round(incident)}
     return {}
+
+
+def _next_round(incident: Incident) -> Change:
+    done = tuple(run.intent.write.summary for run in incident.done_writes if not _taken_back(incident, run))
+    return {
+        "round": incident.round + 1,
+        "steps": (),
+        "writes": (),
+        "undone_steps": (),
+        "acted_at": None,
+        "verified": None,
+        "failure": None,
+        "done_before": incident.done_before + done,
+        "tried": incident.tried + _tried(incident),
+    }
+
+
+def _tried(incident: Incident) -> tuple[Tried, ...]:
+    """Every step that wrote something; a saga is judged as a whole, so is each of its steps."""
+    verified = incident.verified
+    if incident.saga is None or verified is None:
+        return ()
+    wrote = {run.intent.step for run in incident.done_writes}
+    return tuple(
+        Tried(
+            round=incident.round,
+            step=step.step,
+            target=step.target,
+            params=step.params,
+            summary=step.summary,
+            reason=Reason.WORSE if verified.verdict is Verdict.WORSE else Reason.NO_EFFECT,
+            detail=verified.detail,
+            taken_back=step.index in incident.undone_steps,
+        )
+        for step in incident.saga.steps
+        if step.index in wrote
+    )
 
 
 def _taken_back(incident: Incident, run: WriteRun) -> bool:
@@ -245,6 +273,7 @@ _CHANGES: dict[str, Callable[[Incident, Any, datetime], Change]] = {
     "acted": lambda _i, _event, at: {"acted_at": at},
     "verified": lambda _i, event, _at: {"verified": event},
     "step_undone": _step_undone,
+    "replanned": lambda incident, _event, _at: _next_round(incident),
     "handed_over": lambda _i, event, _at: {"end": (event.reason, event.detail)},
     "suppressed": lambda _i, event, _at: {"end": (event.reason, event.detail)},
     "paused": lambda _i, _event, _at: {"paused": True},

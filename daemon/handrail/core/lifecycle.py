@@ -30,8 +30,9 @@ TABLE: tuple[Row, ...] = (
     Row(S.VERIFYING, "verified:healed", S.RESOLVED),
     # another round
     Row(S.COMPILING, "compile_refused", S.PLANNING),
-    Row(S.VERIFYING, "replanned", S.PLANNING),
-    Row(S.UNDONE, "replanned", S.PLANNING),
+    Row(S.VERIFYING, "replanned", S.GATHERING),
+    Row(S.UNDONE, "replanned", S.GATHERING),
+    Row(S.GATHERING, "verified:healed", S.RESOLVED),
     # too soon to ask: what is known is old by the time that it may be done
     Row(S.REHEARSING, "wait_ended", S.GATHERING),
     # what was approved is no longer what would happen

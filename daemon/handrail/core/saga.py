@@ -121,11 +121,11 @@ def _forward(incident: Incident, policy: Policy, now: datetime) -> Move:
         case State.EXECUTING:
             return _executing(incident, now)
         case State.VERIFYING:
-            return _verifying(incident)
+            return _verifying(incident, policy)
         case State.UNDOING:
             return _undoing(incident)
         case _:
-            return _undone(incident)
+            return _undone(incident, policy)
 
 
 def _hand_over(reason: Reason, detail: str) -> Record:
@@ -211,10 +211,12 @@ def _failed_write(incident: Incident) -> ev.Event | None:
     return ev.StepFailed(step=last.intent.step, reason=reason, detail=outcome.detail)
 
 
-def _verifying(incident: Incident) -> Move:
+def _verifying(incident: Incident, policy: Policy) -> Move:
     verified = incident.verified
     if verified is not None and verified.verdict is Verdict.NO_EFFECT:
-        return _hand_over(Reason.NO_EFFECT, f"all steps are done and it did not heal: {verified.detail}")
+        return _another_round(incident, policy) or _hand_over(
+            Reason.NO_EFFECT, f"all steps are done and it did not heal: {verified.detail}"
+        )
     return _patiently(incident, Effect.VERIFY, ACT_PATIENCE)
 
 
@@ -234,8 +236,17 @@ def _to_undo(incident: Incident) -> int | None:
     return max(wrote - set(incident.undone_steps), default=None)
 
 
-def _undone(incident: Incident) -> Move:
-    """After an undo a person decides: another saga on this target would come too soon anyway (the interval)."""
+def _another_round(incident: Incident, policy: Policy) -> Move | None:
+    """Looked at anew and asked anew, knowing what was tried; its own rounds are not counted against the interval."""
+    return Record(events=(ev.Replanned(),)) if incident.round < policy.max_rounds else None
+
+
+def _undone(incident: Incident, policy: Policy) -> Move:
+    """What made it worse and is taken back leaves the old trouble. What failed half-way is a person's: the world, or
+    somebody in it, does not go along."""
+    again = _another_round(incident, policy) if incident.failure is None and incident.undone_steps else None
+    if again is not None:
+        return again
     reason, detail = incident.failure or (Reason.WORSE, incident.verified.detail if incident.verified else "")
     back = "what was done has been taken back" if incident.undone_steps else "nothing had been changed"
     return _hand_over(reason, f"{detail}; {back}")

@@ -125,7 +125,7 @@ def _doing(incident: Incident, now: datetime) -> str:
 
 def _again(incident: Incident, sentence: str) -> str:
     if not incident.voids:
-        return sentence
+        return _round(incident, sentence)
     return f"Things changed under the plan ({plural(incident.voids, 'time')}); looking again.{_half_done(incident)}"
 
 

@@ -184,7 +184,7 @@ _TELLS: dict[str, Callable[[Any], str | None]] = {
     "verified": _verified,
     "step_undone": _step_undone,
     "undone": lambda _event: "Everything that was done has been taken back.",
-    "replanned": lambda _event: "Planning another round, knowing what is done.",
+    "replanned": lambda _event: "Looking anew for another round, knowing what was tried.",
     "handed_over": lambda event: f"Handed over to a person: {because(event.reason, event.detail)}.",
     "suppressed": _suppressed,
     "paused": lambda event: f"{event.by or 'somebody'} stopped everything: {event.why or 'no reason given'}.",

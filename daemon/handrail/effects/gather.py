@@ -16,7 +16,7 @@ from handrail.model.gathering import Gathering
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason, Refusal
 from handrail.model.severity import Severity
-from handrail.model.step import Thing
+from handrail.model.step import Thing, Verdict
 from handrail.model.value import digest
 
 SYMPTOM_PATIENCE = timedelta(minutes=2)
@@ -51,7 +51,10 @@ async def gather(tools: Tools, incident: Incident) -> Incident:
         return await tools.store.append(incident, (over,))
     thing = gathering.thing
     found = _detect(tools.detectors, incident, gathering, now)
-    noise = _noise(incident) if thing is not None and not found and severity.healthy(thing) else None
+    well = thing is not None and not found and severity.healthy(thing)
+    if thing is not None and well and incident.tried:
+        return await tools.store.append(incident, (_late_cure(thing),))
+    noise = _noise(incident) if well else None
     if noise is not None:
         return await tools.store.append(incident, (_held(incident, now) or noise,))
     if _too_early(incident, thing, found, now):
@@ -89,6 +92,12 @@ def _detect(detectors: tuple[Detector, ...], incident: Incident, seen: Gathering
     window = Window(alerts=incident.alerts, workload=seen.workload, node=seen.node, autoscaler=seen.autoscaler)
     woken = (d for d in detectors if any(wakes.get(what) for what in d.watches))
     return tuple(finding for d in woken for finding in d.detect(window, now, d.Params()))
+
+
+def _late_cure(thing: Thing) -> ev.Verified:
+    """After something was done it is no noise that it is well."""
+    detail = "it is well now, later than it was waited for"
+    return ev.Verified(verdict=Verdict.HEALED, severity=severity.measure(thing), detail=detail)
 
 
 def _noise(incident: Incident) -> ev.Suppressed | None:

@@ -12,6 +12,7 @@ from handrail.adapters.claude import ModelFailed, ModelRequest
 from handrail.core.compile import compile_plan
 from handrail.core.menu import Considered, build_menu, to_look_for
 from handrail.core.review import review
+from handrail.core.tried import after_all, without_tried
 from handrail.effects.tools import Model, Tools
 from handrail.model import events as ev
 from handrail.model.config import PlannerMode
@@ -31,7 +32,7 @@ async def offer(tools: Tools, incident: Incident) -> Incident:
     names = to_look_for(target, tools.steps, policy, own)
     seen = {name: await tools.steps[name].look(tools.eyes, target) for name in names}
     menu = build_menu(Considered(target, seen, tools.now()), tools.steps, policy, own)
-    return await tools.store.append(incident, (ev.Offered(menu=menu),))
+    return await tools.store.append(incident, (ev.Offered(menu=without_tried(menu, incident.tried)),))
 
 
 async def plan(tools: Tools, incident: Incident) -> Incident:
@@ -43,6 +44,7 @@ async def plan(tools: Tools, incident: Incident) -> Incident:
     incident, planner, proposal = await _choose(tools, incident, brief, menu)
     planned = proposal if isinstance(proposal, Refusal) else review(proposal, brief, menu) or proposal
     if isinstance(planned, Refusal):
+        planned = after_all(planned, incident)
         over = ev.HandedOver(reason=planned.reason, detail=f"{planner}: {planned.detail}")
         return await tools.store.append(incident, (over,))
     return await tools.store.append(incident, (ev.Planned(planner=planner, proposal=planned),))
@@ -158,7 +160,7 @@ async def _brief(tools: Tools, incident: Incident) -> Brief:
         evidence=incident.evidence,
         texts=texts,
         away=incident.away,
-        done=incident.done_before,
+        done=(*incident.done_before, *map(str, incident.tried)),
     )
 
 

@@ -13,7 +13,7 @@ from handrail.model.finding import Finding
 from handrail.model.menu import Menu
 from handrail.model.plan import PlanProposal
 from handrail.model.reason import Reason
-from handrail.model.saga import Rehearsal, Saga, StepRun
+from handrail.model.saga import Rehearsal, Saga, StepRun, Tried
 from handrail.model.severity import Severity
 from handrail.model.target import LabelledTarget, ObjectRef
 from handrail.model.value import Value
@@ -119,6 +119,7 @@ class Incident(Value):
     done_keys: frozenset[str] = frozenset()
     undone_steps: tuple[int, ...] = ()
     done_before: tuple[str, ...] = ()
+    tried: tuple[Tried, ...] = ()
     acted_at: datetime | None = None
     verified: Verified | None = None
     failure: tuple[Reason, str] | None = None

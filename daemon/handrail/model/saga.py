@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from handrail.model.reason import Reason
 from handrail.model.step import Risk
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw, Value, digest
@@ -81,6 +82,23 @@ class Rehearsal(Value):
     def of(self, step: int, write: Write) -> RehearsedWrite | None:
         """The rehearsed twin of a write by its key, which it must equal in every field."""
         return next((w for w in self.writes if w.step == step and w.write.key == write.key), None)
+
+
+class Tried(Value):
+    """A step of an earlier round that was carried out, and what came of it: `reason` is NO_EFFECT or WORSE."""
+
+    round: int
+    step: str
+    target: ObjectRef
+    params: dict[str, Any]
+    summary: str
+    reason: Reason
+    detail: str
+    taken_back: bool
+
+    def __str__(self) -> str:
+        back = "; taken back" if self.taken_back else ""
+        return f"round {self.round}: {self.summary}: {self.reason}: {self.detail}{back}"
 
 
 class StepRun(Value):
