@@ -18,6 +18,7 @@ from handrail.model.alert import Alert
 from handrail.model.detector import Watches, Window
 from handrail.model.finding import Cause, Finding, Handling
 from handrail.model.labels import labelled_target
+from handrail.model.trusted import trusted
 
 TABLE = "kube_prometheus.tsv"
 
@@ -38,6 +39,9 @@ class Row(NamedTuple):
     cause: Cause
     hint: str
 
+
+_found = trusted(Finding)
+"""Every arriving alert has one: all of it comes from the table and from decoded labels."""
 
 UNKNOWN = Row("", "", "-", Handling.DIAGNOSE, Cause.OTHER, "No rule knows this alert: a person has to look")
 
@@ -67,7 +71,7 @@ class NamedAlert:
 
     def _finding(self, alert: Alert) -> Finding:
         row = table().get(alert.name, UNKNOWN)
-        return Finding(
+        return _found(
             detector=self.name,
             cause=row.cause,
             handling=row.handling,

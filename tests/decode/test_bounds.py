@@ -45,6 +45,12 @@ def test_packed_and_framed_values_are_refused_by_name(value: bytes, word: str) -
     assert word in refused.detail
 
 
+def test_a_request_to_subscribe_is_refused_and_says_that_its_address_is_never_called() -> None:
+    sent = {"Type": "SubscriptionConfirmation", "MessageId": "1", "SubscribeURL": "https://sns.example/?Token=x"}
+    (refused,) = decoded(sent).refused
+    assert refused.detail == "an SNS subscription request: confirm it by hand: its address is never called"
+
+
 @pytest.mark.parametrize("value", [b"[" * 200_000, b'{"a":' * 200_000, b'{"version": "4", "alerts": [' + b"[" * 99_999])
 def test_deep_nesting_is_malformed(value: bytes) -> None:
     (refused,) = decode(record(value)).refused

@@ -129,8 +129,15 @@ def test_other_documents_that_came_through_a_collector_are_read(name: str) -> No
     assert alert.wire.startswith(("otlp_json+grafana", "otlp_json+cloudevents"))
 
 
-def test_a_torn_body_is_only_a_log_line() -> None:
-    assert only(logs(log({}, body={"stringValue": '{"receiver": "handrail",'}))).startswith("NO_ALERT_NAME")
+def test_a_torn_body_is_only_a_log_line_and_says_how_it_was_torn() -> None:
+    said = only(logs(log({}, body={"stringValue": '{"receiver": "handrail",'})))
+    assert said.startswith("NO_ALERT_NAME: a log record without alert.name, whose body is a piece of JSON")
+    assert said.endswith("(split_logs_at_newline)")
+
+
+def test_bodies_that_were_split_at_json_boundaries_are_read_each_by_itself() -> None:
+    body = {"stringValue": json.dumps(webhook(fired()))}
+    assert len(decoded(logs(log({}, body=body), log({}, body=body))).alerts) == 2
 
 
 def test_a_batch_without_records_holds_no_alert() -> None:

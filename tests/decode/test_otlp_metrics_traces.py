@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData, ResourceLogs, ScopeLogs
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Gauge, Metric, MetricsData, ResourceMetrics, ScopeMetrics
 
 from handrail.core.correlate import arrival, labelled_target
 from handrail.decode import decode
@@ -163,9 +164,12 @@ def test_logs_without_any_time_are_never_taken_for_another_signal() -> None:
 
 
 def test_bytes_that_may_be_two_signals_are_refused_with_what_to_set() -> None:
-    found = decode(record(b"\x0a\x0c\x12\x0a\x12\x08\x0a\x06\x0a\x04text"))
-    assert found.alerts == ()
-    assert [part.reason for part in found.refused] != []
+    metric = Metric(name="as_long_as_an_id", description="8 chars!", gauge=Gauge())
+    batch = MetricsData(resource_metrics=[ResourceMetrics(scope_metrics=[ScopeMetrics(metrics=[metric])])])
+    value = record(batch.SerializeToString())
+    (refused,) = decode(value).refused
+    assert refused.detail == "OTLP protobuf that may be metrics or traces: set the topic's `signal`"
+    assert passed(decode(value, signal="metrics")) == ["a metric that is not Prometheus's ALERTS"]
 
 
 def test_json_logs_keep_their_signal_whatever_the_others_are() -> None:

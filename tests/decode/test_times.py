@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.decode.times import time_of
+from handrail.decode.times import _from_text, time_of
 from tests.decode.quiet import QUIETLY
 
 WHEN = datetime(2026, 3, 2, 9, 15, 30, 123456, tzinfo=UTC)
@@ -83,3 +83,14 @@ def test_what_is_written_is_read_back(when: datetime) -> None:
 def test_any_value_is_a_time_in_utc_or_none(value: object) -> None:
     when = time_of(value)
     assert when is None or when.utcoffset() == WHEN.utcoffset()
+
+
+@QUIETLY
+@given(
+    st.from_regex(r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9](\.[0-9]{1,9})?Z", fullmatch=True),
+    st.integers(0, 30),
+    st.sampled_from([*"0123456789-:.,TZtz +W", ""]),
+)
+def test_the_quick_way_reads_what_the_careful_one_reads(text: str, at: int, char: str) -> None:
+    for said in (text, text[:at] + char + text[at + 1 :], text[:at] + char + text[at:]):
+        assert time_of(said) == _from_text(said.strip())

@@ -53,7 +53,9 @@ def _from_epoch(value: float) -> datetime | None:
 
 def _quickly(text: str) -> datetime | None:
     """The form that nearly all senders use, read by the library, which is more lenient: the rest is checked here."""
-    if text[19:20] not in (".", "Z") or text[13:14] != ":" or text[4:5] != "-" or not text.isascii():
+    fraction = text[19:20] == "." and text[20:-1].isdecimal()
+    whole = text[4:17:3] == "--T::" and text.isascii()
+    if not whole or not (fraction or len(text) == 20):
         return _from_text(text)
     try:
         at = datetime.fromisoformat(text)

@@ -21,11 +21,12 @@ def trusted(kind: Callable[P, V]) -> Callable[P, V]:
     """The class's own constructor, as far as a type checker sees, but for keywords only and without validation."""
     made_of: Any = kind
     template = {name: field.get_default(call_default_factory=True) for name, field in made_of.model_fields.items()}
+    said = set(template)  # one for all: a copy of a value takes a copy of it
 
     def make(*_: P.args, **fields: P.kwargs) -> V:
         made: V = made_of.__new__(made_of)
         _put(made, "__dict__", {**template, **fields})
-        _put(made, "__pydantic_fields_set__", set(fields))
+        _put(made, "__pydantic_fields_set__", said)
         _put(made, "__pydantic_extra__", None)
         _put(made, "__pydantic_private__", None)
         return made
