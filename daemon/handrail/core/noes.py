@@ -6,8 +6,8 @@ from handrail.model import events as ev
 from handrail.model.reason import Reason
 
 
-def reasons(event: ev.Event) -> tuple[Reason, ...]:
-    """() for what is no no. Noise that is put away, and what heals by itself, was not refused."""
+def reasons(event: ev.Event) -> tuple[str, ...]:
+    """Their words; () for what is no no. Noise that is put away, and what heals by itself, was not refused."""
     match event:
         case ev.Offered():
             return tuple(no.reason for no in event.menu.not_offered)

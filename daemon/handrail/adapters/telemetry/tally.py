@@ -76,7 +76,7 @@ class Tally:
     def __call__(self, committed: Sequence[Committed]) -> None:
         for one in committed:
             for reason in reasons(one.event):
-                self.refused(reason, str(one.before))
+                self._refusals.labels(reason=reason, stage=str(one.before)).inc()
             self._count_model(one.event)
             if one.after.state is not one.before and one.after.state.terminal:
                 self._count_end(one.after)
