@@ -260,5 +260,6 @@ class _Mortal:
 def _forget_leases(store: Store) -> None:
     """The dead give nothing back: what they held is theirs until its time is over."""
     leases = store._database.leases
-    for id_ in leases.held() if leases else ():
-        leases.forget(id_)
+    if leases is not None:
+        for id_ in leases.held():
+            leases.forget(id_)

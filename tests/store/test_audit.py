@@ -131,7 +131,7 @@ async def test_kinds_of_a_newer_build_are_checked_by_their_chain_alone(store: St
     at, data = "2026-11-03T03:00:00.000000+00:00", {"kind": "teleported"}
     seal = entry_hash(first.hash, (incident.id, 2, at), ("teleported", data), "newer")
     behind(path).execute(
-        "INSERT INTO journal VALUES (?, 2, ?, 'teleported', 2, ?, 'newer', ?, ?)",
+        "INSERT INTO journal VALUES (?, 2, ?, 'teleported', 1, ?, 'newer', ?, ?)",
         (incident.id, at, json.dumps(data), first.hash, seal),
     )
     behind(path).execute("UPDATE incidents SET head = 2, state = 'teleporting' WHERE id = ?", (incident.id,))

@@ -192,7 +192,7 @@ async def test_an_unknown_kind_stops_its_own_incident_and_no_other(store: Store,
     first, at, data = (await store.entries(newer.id))[0], "2026-11-03T03:00:00.000000+00:00", {"kind": "teleported"}
     seal = entry_hash(first.hash, (newer.id, 2, at), ("teleported", data), "newer")
     behind(path).execute(
-        "INSERT INTO journal VALUES (?, 2, ?, 'teleported', 9, ?, 'newer', ?, ?)",
+        "INSERT INTO journal VALUES (?, 2, ?, 'teleported', 1, ?, 'newer', ?, ?)",
         (newer.id, at, json.dumps(data), first.hash, seal),
     )
     behind(path).execute("UPDATE incidents SET head = 2, state = 'teleporting' WHERE id = ?", (newer.id,))

@@ -30,6 +30,7 @@ class Row:
     actor: str
     previous: str
     hash: str
+    version: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,14 @@ class Broken:
     problem: str
 
 
-def entry_hash(previous: str, place: tuple[str, int, str], what: tuple[str, dict[str, Any]], actor: str) -> str:
-    """SHA-256 (hex). `place` is incident, seq and ISO time; `what` the kind and its plain data."""
+def entry_hash(
+    previous: str, place: tuple[str, int, str], what: tuple[str, dict[str, Any]], actor: str, version: int = 1
+) -> str:
+    """SHA-256 (hex). `place` is incident, seq and ISO time; `what` the kind and its plain data. The first version of a
+    kind goes without saying."""
     incident, seq, at = place
     kind, data = what
-    covered = {
+    covered: dict[str, Any] = {
         "previous": previous,
         "incident": incident,
         "seq": seq,
@@ -53,6 +57,8 @@ def entry_hash(previous: str, place: tuple[str, int, str], what: tuple[str, dict
         "data": data,
         "actor": actor,
     }
+    if version != 1:
+        covered["version"] = version
     return hashlib.sha256(canonical(covered).encode()).hexdigest()
 
 
@@ -80,6 +86,10 @@ def _wrong(row: Row, previous: str, expected: int) -> str:
         return "its data is no JSON any more"
     if not isinstance(data, dict):
         return "its data is no JSON object any more"
-    if row.hash != entry_hash(row.previous, (row.incident, row.seq, row.at), (row.kind, data), row.actor):
+    if row.hash != _hash_of(row, data):
         return "its content is not what was hashed when it was written"
     return ""
+
+
+def _hash_of(row: Row, data: dict[str, Any]) -> str:
+    return entry_hash(row.previous, (row.incident, row.seq, row.at), (row.kind, data), row.actor, row.version)

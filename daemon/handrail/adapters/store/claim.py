@@ -70,8 +70,9 @@ async def _holder(tx: Tx, loser: Incident, uid: str) -> str:
 async def _merge(tx: Tx, loser: Incident, winner: str, actor: str) -> None:
     detail = f"{winner} is already about the same object; this alert goes on there"
     await extend(tx, loser, (Suppressed(reason=Reason.MERGED, detail=detail, into=winner),), actor)
-    first = select(journal.c.data).where(journal.c.incident == loser.id, journal.c.seq == 1)
-    opened = read(json.loads((await tx.conn.execute(first)).scalar_one()))
+    first = select(journal.c.data, journal.c.version).where(journal.c.incident == loser.id, journal.c.seq == 1)
+    stored = (await tx.conn.execute(first)).one()
+    opened = read(json.loads(stored.data), stored.version)
     if not isinstance(opened, Opened):
         raise Bug(f"the journal of {loser.id} begins with {opened.kind}")
     told: tuple[Event, ...] = (

@@ -20,12 +20,12 @@ from sqlalchemy.exc import IntegrityError
 
 from handrail.adapters.store.chain import GENESIS, Broken, Row, entry_hash, verify
 from handrail.adapters.store.database import Tx
-from handrail.adapters.store.schema import EVENT_VERSION, incidents, iso, journal
+from handrail.adapters.store.schema import incidents, iso, journal
 from handrail.adapters.store.values import Committed
 from handrail.core.fold import apply
 from handrail.core.lifecycle import ANYWHERE
 from handrail.model.errors import Bug, Damaged, HeadMoved, UnknownEvent
-from handrail.model.events import Entry, Event, dump, read
+from handrail.model.events import Entry, Event, dump, read, version_of
 from handrail.model.incident import Incident
 from handrail.model.value import canonical
 
@@ -88,14 +88,15 @@ def rows_after(tx: Tx, stream: str, head: Head, entries: Iterable[Said], actor: 
     found: list[Stored] = []
     for entry in entries:
         seq = head.seq + 1
-        seal = entry_hash(head.hash, (stream, seq, iso(tx.now)), (entry.kind, entry.data), actor)
+        version = version_of(entry.kind)
+        seal = entry_hash(head.hash, (stream, seq, iso(tx.now)), (entry.kind, entry.data), actor, version)
         found.append(
             {
                 "incident": stream,
                 "seq": seq,
                 "at": tx.now,
                 "kind": entry.kind,
-                "version": EVENT_VERSION,
+                "version": version,
                 "data": entry.text,
                 "actor": actor,
                 "previous": head.hash,
@@ -151,7 +152,7 @@ def damaged(stream: str, broken: Broken) -> Damaged:
 
 
 def as_row(row: SqlRow[Any]) -> Row:
-    return Row(row.incident, row.seq, row.at, row.kind, row.data, row.actor, row.previous, row.hash)
+    return Row(row.incident, row.seq, row.at, row.kind, row.data, row.actor, row.previous, row.hash, row.version)
 
 
 def as_entry(row: Row) -> Entry:
@@ -165,7 +166,7 @@ def as_entry(row: Row) -> Entry:
         seq=row.seq,
         at=at,
         actor=row.actor,
-        event=read(json.loads(row.data)),
+        event=read(json.loads(row.data), row.version),
         previous=row.previous,
         hash=row.hash,
     )
@@ -232,7 +233,7 @@ async def extend(tx: Tx, incident: Incident, events: Sequence[Event], actor: str
     rows = rows_after(tx, incident.id, Head(*tx.ends[incident.id]), [said_event(event) for event in events], actor)
     steps: list[Committed] = []
     for row in rows:
-        entry = Entry.model_validate({**_of_entry(row), "event": read(json.loads(row["data"]))})
+        entry = Entry.model_validate({**_of_entry(row), "event": read(json.loads(row["data"]), row["version"])})
         before, incident = incident.state, apply(incident, entry, cluster=tx.cluster)
         steps.append(Committed(before, entry.event, incident))
     await write_rows(tx, rows)

@@ -32,9 +32,6 @@ SCHEMA = 2
 READER = 1
 """A database whose `min_reader` is above this is refused (design, state rule 10)."""
 
-EVENT_VERSION = 1
-"""Version of the events' shape, for upcasting on read."""
-
 SYSTEM = "system"
 """The stream of the journal that belongs to no incident: stop and start."""
 

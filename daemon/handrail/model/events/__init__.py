@@ -61,6 +61,7 @@ from handrail.model.events.planning import (
     WaitEnded,
     Waiting,
 )
+from handrail.model.events.upcast import upcast, version_of
 from handrail.model.value import Value
 
 __all__ = [
@@ -107,6 +108,7 @@ __all__ = [
     "Waiting",
     "dump",
     "read",
+    "version_of",
 ]
 
 Event = Annotated[
@@ -170,14 +172,9 @@ def dump(event: Event) -> dict[str, Any]:
     return event.model_dump(mode="json")
 
 
-def read(data: dict[str, Any]) -> Event:
-    """The event of stored data. Raises UnknownEvent for a kind or a field of a newer build."""
+def read(data: dict[str, Any], version: int = 1) -> Event:
+    """The event of stored data. Raises UnknownEvent for a kind, a version or a field of a newer build."""
     try:
-        return _EVENT.validate_python(_upcast(data))
+        return _EVENT.validate_python(upcast(data, version))
     except ValidationError as error:
         raise UnknownEvent(f"event {data.get('kind')!r} is not known to this build: {error}") from error
-
-
-def _upcast(data: dict[str, Any]) -> dict[str, Any]:
-    """Events of older builds in today's shape. Nothing to do yet: no release has written any."""
-    return data
