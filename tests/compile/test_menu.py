@@ -4,16 +4,17 @@ from typing import Any
 
 import pytest
 
+from handrail.core.allow import never_written
 from handrail.core.menu import MOST_OPTIONS, Considered, build_menu, to_look_for
 from handrail.model.errors import Bug
 from handrail.model.menu import Menu
 from handrail.model.policy import Policy
-from handrail.model.step import Candidate, Seen
+from handrail.model.step import Candidate, Seen, SeenNode
 from handrail.model.target import ObjectRef
 from handrail.model.workload import Workload
 from handrail_remediations import catalogue
 from tests.compile.worlds import NOW, TARGET, policy
-from tests.remediations.workloads import bad_rollout, steady, with_meta
+from tests.remediations.workloads import bad_rollout, sick_node, steady, with_meta
 
 KNOWN = ("rollout_restart", "rollout_undo", "scale_workload")
 STEPS = {name: step for name, step in catalogue().items() if name in KNOWN}
@@ -136,3 +137,30 @@ def test_a_long_menu_is_cut_and_says_so() -> None:
     menu = menu_with(*[Candidate(params={"replicas": 5}, summary=f"number {n}") for n in range(MOST_OPTIONS + 2)])
     assert len(menu.options) == MOST_OPTIONS
     assert [no.reason for no in menu.not_offered] == ["OUT_OF_BOUNDS", "OUT_OF_BOUNDS"]
+
+
+def test_a_policy_narrows_the_range_that_a_planner_may_choose_from() -> None:
+    rule = {"namespaces": ["shop"], "steps": {"scale_workload": "ask"}}
+    for limits, ranges in (([1, 5], {"replicas": (4, 5)}), ([5, 50], {"replicas": (5, 6)}), ([1, 3], None)):
+        allows = Policy.model_validate(
+            {"version": 1, "rules": [{**rule, "limits": {"scale_workload": {"replicas": limits}}}]}
+        )
+        menu = menu_of(steady(), allows)
+        assert [option.ranges for option in menu.options] == ([ranges] if ranges else [])
+        assert reasons(menu).get("scale_workload") == (None if ranges else "OUT_OF_BOUNDS")
+
+
+def test_nodes_are_opened_by_a_rule_for_all_namespaces_and_never_by_one_that_names_some() -> None:
+    steps = {"cordon": catalogue()["cordon"]}
+    sick = sick_node()
+    considered = Considered(sick.ref, {"cordon": SeenNode(node=sick)}, NOW)
+    for namespaces, reason in ((["*"], None), (["shop"], "NOT_ALLOWED"), ([""], "NOT_ALLOWED")):
+        rule = {"namespaces": namespaces, "kinds": ["Node"], "steps": {"cordon": "ask"}}
+        menu = build_menu(considered, steps, Policy.model_validate({"version": 1, "rules": [rule]}), "handrail")
+        assert reasons(menu).get("cordon") == reason
+        assert len(menu.options) == (reason is None)
+
+
+def test_no_other_cluster_wide_object_can_be_opened() -> None:
+    volume = sick_node().ref.model_copy(update={"kind": "PersistentVolume"})
+    assert never_written(volume, Policy.model_validate({"version": 1}), "handrail")

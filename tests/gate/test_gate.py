@@ -163,3 +163,13 @@ def test_a_policy_that_lets_a_reversible_step_act_needs_the_clearance_of_this_re
     refusal = world.gate(write(saga, 0), Direction.DO)
     assert refusal is not None
     assert refusal.reason is Reason.APPROVAL_MISMATCH
+
+
+def test_numbers_that_policy_no_longer_allows_are_refused_whoever_approved(facts: GateFacts) -> None:
+    """Policy as it is now: narrowed after somebody approved, or naming a parameter that the step does not have."""
+    assert facts.incident.saga is not None
+    (step, *_), (rule, *rest) = facts.incident.saga.steps, policy().rules
+    for limits in (dict.fromkeys(step.params, (0, -1)), {"no_such_parameter": (1, 5)}):
+        narrowed = rule.model_copy(update={"limits": {step.step: limits}})
+        now = policy().model_copy(update={"rules": (narrowed, *rest)})
+        assert reason(facts, now) in ((Reason.OUT_OF_BOUNDS,) if limits else (None,))

@@ -46,7 +46,7 @@ def test_a_step_declares_its_rights_and_the_fields_that_it_changes(step: Step) -
 
 
 @steps
-def test_risk_is_never_below_the_floor(step: Step) -> None:
+def test_restarts_and_rollbacks_are_above_the_floor(step: Step) -> None:
     """Restarts, rollbacks, deletes and evictions are asked for whatever a policy says."""
     verbs = {verb for rule in step.needs for verb in rule.verbs}
     if any(pointer.startswith("/spec/template") for pointer in step.admits) or verbs & {"delete", "create"}:
@@ -90,7 +90,7 @@ def test_the_same_look_gives_the_same_writes_and_never_changes_what_was_seen(cas
 
 
 @cases
-def test_writes_touch_declared_fields_only_with_declared_verbs_on_the_thing_or_its_pods(case: Case) -> None:
+def test_writes_touch_declared_fields_only_with_declared_verbs(case: Case) -> None:
     step, p = case.step, params_of(case.step, case.given)
     mine = {case.thing.ref, *(ObjectRef.of(pod) for pod in getattr(case.thing, "pods", ()))}
     for write in step.writes(case.sight(), p):

@@ -102,7 +102,7 @@ def _of_node(node: Node) -> Blast:
     usable = sum(map(is_usable, node.others))
     ready = len(ready_pods(node))
     notes = (
-        f"{plural(len(live(node.pods)), 'pod')} run on it, {ready} ready; none is moved",
+        f"pods on it: {len(live(node.pods))}, {ready} ready; none is moved",
         f"{usable} of {len(node.others)} other nodes take new pods",
     )
     return Blast(pods=0, ready=ready, percent=0, notes=notes)

@@ -48,9 +48,9 @@ def _spec(spec: Raw, with_replicas: bool) -> Raw:
     kept = {key: part for key, part in spec.items() if key not in ("nodeName", "volumeName")}
     if not with_replicas:
         kept.pop("replicas", None)
-    if "taints" in kept:
-        kept["taints"] = [t for t in kept["taints"] if not str(t.get("key", "")).startswith("node.kubernetes.io/")]
-    return kept
+    taints = kept.pop("taints", None) or ()
+    declared = [t for t in taints if not str(t.get("key", "")).startswith("node.kubernetes.io/")]
+    return {**kept, "taints": declared} if declared else kept
 
 
 def fingerprint(raw: Raw, *, with_replicas: bool) -> str:
