@@ -6,7 +6,7 @@ absence of an alert says nothing. The sender's fingerprint is not read: it chang
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -42,16 +42,19 @@ def recognised(data: object) -> bool:
     return isinstance(data, list) and any(recognised(item) or _has_labels(item) for item in data)
 
 
-def parts_of(data: object, origin: Origin, cluster: str = "") -> Iterator[Part]:
+def parts_of(data: object, origin: Origin, cluster: str = "") -> Iterable[Part]:
     """One part per alert of what was `recognised`; `cluster` stands in where an alert names none."""
     if isinstance(data, dict):
-        yield from _group(data, origin, cluster)
-    elif isinstance(data, list):
-        for item in data:
-            if recognised(item) and isinstance(item, dict):
-                yield from _group(item, origin, cluster)
-            else:
-                yield _alert(item, origin, Group(cluster=cluster))
+        return _group(data, origin, cluster)
+    return _listed(data, origin, cluster) if isinstance(data, list) else ()
+
+
+def _listed(data: list[object], origin: Origin, cluster: str) -> Iterator[Part]:
+    for item in data:
+        if recognised(item) and isinstance(item, dict):
+            yield from _group(item, origin, cluster)
+        else:
+            yield _alert(item, origin, Group(cluster=cluster))
 
 
 def _has_labels(item: object) -> bool:
@@ -59,16 +62,14 @@ def _has_labels(item: object) -> bool:
     return isinstance(item, dict) and isinstance(item.get("labels"), dict) and "alertname" not in item
 
 
-def _group(data: Mapping[str, object], origin: Origin, cluster: str) -> Iterator[Part]:
+def _group(data: Mapping[str, object], origin: Origin, cluster: str) -> Iterable[Part]:
     cut = data.get("truncatedAlerts")
     left_out = min(cut, MOST_LEFT_OUT) if type(cut) is int and cut > 0 else 0
     group = Group(cluster=cluster, resolved=data.get("status") == "resolved", left_out=left_out)
     items = data.get("alerts")
     if not isinstance(items, list) or not items:
-        yield refuse(Reason.NO_ALERT, "the group holds no alert")
-        return
-    for item in items:
-        yield _alert(item, origin, group)
+        return [refuse(Reason.NO_ALERT, "the group holds no alert")]
+    return [_alert(item, origin, group) for item in items]
 
 
 def _alert(item: object, origin: Origin, group: Group) -> Part:

@@ -96,8 +96,10 @@ _READ: dict[str, Callable[[object, int], object]] = {
 
 def trace_id_of(text: object) -> str:
     """Lower case hex; all zeros, another length and anything else is no trace."""
-    lower = text.lower() if isinstance(text, str) else ""
-    hexadecimal = len(lower) == 32 and all(digit in "0123456789abcdef" for digit in lower)
+    if not isinstance(text, str) or len(text) != 32:
+        return ""
+    lower = text.lower()
+    hexadecimal = not lower.strip("0123456789abcdef")
     return lower if hexadecimal and lower.strip("0") else ""
 
 
