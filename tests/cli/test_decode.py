@@ -58,6 +58,11 @@ def test_what_names_no_object_says_why_it_has_no_target() -> None:
     assert "  target    none: no label names one object, so a person decides\n" in ran.out
 
 
+def test_a_group_that_was_cut_says_so() -> None:
+    ran = handrail("decode", EXAMPLES / "traps" / "am_truncated_group.json")
+    assert "  left out  137 alerts of the group: what isn't here is not over\n" in ran.out
+
+
 def test_json_has_all_of_it_for_scripts() -> None:
     ran = handrail("decode", EXAMPLES / "otlp_metrics_alerts.pb", "--json", "--signal", "metrics")
     assert ran.code == 0

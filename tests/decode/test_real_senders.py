@@ -108,11 +108,33 @@ def plain(alert: Alert) -> dict[str, Any]:
     return alert.model_dump(exclude={"wire"})
 
 
+@pytest.mark.parametrize("encoding", ["otlp_proto", "otlp_json"])
+@pytest.mark.parametrize(
+    ("signal", "name"), [("metrics", "otlp_metrics_alerts.json"), ("traces", "otlp_traces_error.json")]
+)
+async def test_metrics_and_traces_come_through_a_collector_too(
+    kafka_server: KafkaServer, otel_collector: Callable[..., OtelCollector], encoding: str, signal: str, name: str
+) -> None:
+    topic = f"alerts-{uuid.uuid4().hex[:8]}"
+    collector = await asyncio.to_thread(otel_collector, topics={signal: topic}, encoding=encoding)
+    await post(collector, signal, example(name))
+    written = await first_of(kafka_server.bootstrap, topic)
+    sent = decode(record(example(name), at=written.at))
+    for found in (decode(written, signal=signal, encoding=encoding), decode(written)):
+        assert (found.refused, found.passed) == ((), sent.passed)
+        assert [plain(alert) for alert in found.alerts] == [plain(alert) for alert in sent.alerts]
+        assert len(found.alerts) == 1
+
+
 async def post_logs(collector: OtelCollector, body: bytes) -> None:
+    await post(collector, "logs", body)
+
+
+async def post(collector: OtelCollector, signal: str, body: bytes) -> None:
     headers = {"Content-Type": "application/json"}
     async with (
         aiohttp.ClientSession() as session,
-        session.post(f"{collector.http}/v1/logs", data=body, headers=headers) as answer,
+        session.post(f"{collector.http}/v1/{signal}", data=body, headers=headers) as answer,
     ):
         assert answer.status == 200
 

@@ -151,6 +151,11 @@ def _lines(arrival: Arrival, config: Config | None) -> list[tuple[str, str]]:
         ("identity", arrival.identity),
         ("episode", arrival.episode),
         *(("finding", f"{f.detector}: {f.handling}, cause {f.cause}: {f.summary}") for f in arrival.findings),
+        *(
+            [("left out", f"{alert.left_out} alerts of the group: what isn't here is not over")]
+            if alert.left_out
+            else []
+        ),
         *(("label", f"{key}={text}") for key, text in sorted(alert.labels.items())),
     ]
 

@@ -83,9 +83,9 @@ def collect(parts: Iterable[Part]) -> Decoded:
         else:
             silent += 1
     if past:
-        refused.append(Undecoded(reason=Reason.TOO_LARGE, detail=f"{past} alerts past the first {MAX_ALERTS}", index=0))
+        refused.append(Undecoded(reason=Reason.TOO_LARGE, detail=f"{past} alerts past the first {MAX_ALERTS}", times=past))
     if silent:
-        refused.append(Undecoded(reason=refused[0].reason, detail=f"{silent} more parts were refused", index=0))
+        refused.append(Undecoded(reason=refused[0].reason, detail=f"{silent} more parts were refused", times=silent))
     if not alerts and not refused and not over:
         refused.append(Undecoded(reason=Reason.NO_ALERT, detail="holds nothing at all", index=0))
     shown = tuple(Passed(what=what, count=count) for what, count in over.items())
