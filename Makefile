@@ -8,7 +8,7 @@ SOURCES := daemon detectors remediations tests helm requirements conftest.py
 export PYTHONDONTWRITEBYTECODE :=
 PACKAGES := -p handrail -p handrail_detectors -p handrail_remediations
 
-.PHONY: help demo test quick check servers lint types layers chart format pins clean
+.PHONY: help demo test quick check servers bench-store lint types layers chart format pins clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -53,6 +53,9 @@ types: $(VENV)/.dev
 
 layers: $(VENV)/.dev
 	@$(BIN)/lint-imports --no-cache
+
+bench-store: $(VENV)/.dev ## measure both stores, take-over and the idle daemon (two minutes; one JSON line)
+	@$(BIN)/python -m tests.bench.store
 
 servers: ## build the real servers for the tests (cached per pin; cold about 15 minutes)
 	@$(PYTHON) tests/servers/build.py $(ARGS)

@@ -1,0 +1,1 @@
+"""Measurements, not tests: nothing here asserts a time."""
