@@ -2,7 +2,8 @@
 
 from handrail.adapters.store.duties import Duty
 from handrail.adapters.store.home import Access
+from handrail.adapters.store.outbox import Outbox
 from handrail.adapters.store.store import Store
 from handrail.adapters.store.values import AuditReport, Committed, IncidentRow, StreamAudit, Telling
 
-__all__ = ["Access", "AuditReport", "Committed", "Duty", "IncidentRow", "Store", "StreamAudit", "Telling"]
+__all__ = ["Access", "AuditReport", "Committed", "Duty", "IncidentRow", "Outbox", "Store", "StreamAudit", "Telling"]

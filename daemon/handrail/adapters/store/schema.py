@@ -26,7 +26,7 @@ from sqlalchemy.engine import Dialect
 
 from handrail.model.errors import Bug
 
-SCHEMA = 2
+SCHEMA = 3
 """What this build migrates to and needs at least (migrations/versions)."""
 
 READER = 1
@@ -214,3 +214,12 @@ telling = Table(
     Column("told_seq", Integer, nullable=False),
 )
 """How far people have been told, and where in Slack."""
+
+published = Table(
+    "published",
+    metadata,
+    Column("publisher", Words, primary_key=True),
+    Column("incident", Words, ForeignKey("incidents.id"), primary_key=True),
+    Column("seq", Integer, nullable=False),
+)
+"""How far each incident's events were published; a publisher is named by where it publishes to."""

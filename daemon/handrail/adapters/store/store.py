@@ -24,6 +24,7 @@ from handrail.adapters.store.driving import Driving
 from handrail.adapters.store.duties import Duties, Duty, require
 from handrail.adapters.store.home import Access, home_of
 from handrail.adapters.store.leases import Leases
+from handrail.adapters.store.outbox import Outbox
 from handrail.adapters.store.values import AuditReport, Committed, IncidentRow, Telling
 from handrail.adapters.store.wake import Wake
 from handrail.core.gate import Recent
@@ -276,6 +277,10 @@ class Store:
     async def untold(self) -> tuple[str, ...]:
         """Incidents whose journal goes further than what people were told, also closed ones; oldest first."""
         return await self._database.read(lists.untold)
+
+    def outbox(self, publisher: str) -> Outbox:
+        """What is to be published of the journals, for a publisher that is named by where it publishes to."""
+        return Outbox(self._database, self._duties, publisher)
 
     # the whole
 

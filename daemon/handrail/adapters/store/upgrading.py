@@ -35,6 +35,7 @@ RIGHTS = {
     "incidents": "SELECT, INSERT, UPDATE",
     "targets": "SELECT, INSERT, UPDATE",
     "duties": "SELECT, INSERT, UPDATE",
+    "published": "SELECT, INSERT, UPDATE",
     "switch": "SELECT, UPDATE",
 }
 """What the daemon does with each table, and nothing beyond; locking a row needs the right to update it."""
