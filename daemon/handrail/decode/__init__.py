@@ -59,7 +59,7 @@ def decode(
     `signal` is one of SIGNALS and matters to OTLP alone; `encoding` is one of ENCODINGS.
     """
     value = record.value
-    if _is_our_own(record):
+    if record.headers and _is_our_own(record):
         return collect([passed("a dead letter of Handrail's own")])
     if not value:
         return only(Reason.EMPTY, _nothing(record))
