@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,8 +18,10 @@ from handrail.adapters.store.upgrading import look_at_store, upgrade_store
 from handrail.cli import cli
 from handrail.model.errors import BadConfig, Transient
 from handrail.model.incident import State
-from tests.factories import CLUSTER, FakeTime, an_alert
-from tests.store.driving import arrive, behind, walk
+from tests.factories import CLUSTER, FakeTime, a_saga, an_alert, an_intent
+from tests.servers.fixtures import running
+from tests.servers.postgres import PostgresServer
+from tests.store.driving import arrive, behind, drive, newest, walk
 from tests.store.places import Template
 
 pytestmark = pytest.mark.server
@@ -160,3 +163,24 @@ def test_a_role_that_is_not_there_is_not_granted_anything(empty: str, tmp_path: 
     done = run(tmp_path, empty, "upgrade", "--grant-to", "nobody-there; DROP TABLE journal")
     assert isinstance(done.exception, BadConfig)
     assert "there is no role" in str(done.exception)
+
+
+async def test_a_server_that_restarts_costs_some_tries_and_nothing_that_was_committed(
+    tmp_path: Path, time: FakeTime
+) -> None:
+    with running(lambda: PostgresServer().start()) as server:
+        template = Template(server, tmp_path)
+        store = await Store.open(template.url(template.copy().name), cluster=CLUSTER, clock=time)
+        incident = await walk(store, State.EXECUTING)
+        server.stop()
+        with pytest.raises(Transient):
+            await arrive(store, an_alert(workload="cart"), offset=9)
+        async with contextlib.AsyncExitStack() as stack:
+            with pytest.raises(Transient):
+                await stack.enter_async_context(store.driving(incident.model_copy(update={"id": "inc-other"})))
+        server.process.start()
+        assert await newest(store, incident.id) == incident
+        assert await arrive(store, an_alert(workload="cart"), offset=9)
+        await drive(store, incident, (an_intent(a_saga(incident.id)),))
+        assert (await store.audit()).ok
+        await store.close()

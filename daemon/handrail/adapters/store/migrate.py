@@ -1,4 +1,4 @@
-"""The schema: how old what is there is, and bringing it to what this build needs (docs/adr/0009-schema-changes.md).
+"""The schema: how old what is there is, and bringing it to what this build needs (docs/adr/0006-schema-changes.md).
 
 Alembic is loaded only where there is something to change: it costs time and memory at each start.
 """
