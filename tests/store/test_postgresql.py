@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import secrets
 from collections.abc import Iterator
@@ -169,7 +170,7 @@ async def test_a_server_that_restarts_costs_some_tries_and_nothing_that_was_comm
     tmp_path: Path, time: FakeTime
 ) -> None:
     with running(lambda: PostgresServer().start()) as server:
-        template = Template(server, tmp_path)
+        template = await asyncio.to_thread(Template, server, tmp_path)
         store = await Store.open(template.url(template.copy().name), cluster=CLUSTER, clock=time)
         incident = await walk(store, State.EXECUTING)
         server.stop()

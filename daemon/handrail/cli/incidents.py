@@ -33,6 +33,8 @@ def list_(client: Client, limit: int, as_json: bool) -> None:
         click.echo("no incidents yet")
     for row in rows:
         click.echo(f"{row['id']}  {row['state']:<12} {row['opened_at'][:19]}  {row['title']}  {row['target']}")
+        if row.get("left"):
+            click.echo(f"    not driven by this build: {row['left']}")
 
 
 @incidents.command()

@@ -36,7 +36,10 @@ class PeoplesDesk:
         return None if no is None else self._no(no, "read")
 
     async def incidents(self, limit: int) -> list[dict[str, Any]]:
-        return [row.model_dump(mode="json") for row in await self._tools.store.rows(limit)]
+        """`left` says why one is not driven here: a newer build wrote to its journal, or it is damaged; else ""."""
+        unfit = self._tools.store.unfit()
+        rows = await self._tools.store.rows(limit)
+        return [{**row.model_dump(mode="json"), "left": unfit.get(row.id, "")} for row in rows]
 
     async def show(self, id_: str) -> dict[str, Any] | None:
         incident = await self._find(id_)

@@ -22,7 +22,6 @@ from handrail.model.errors import BadConfig
 _ONE_AT_A_TIME = 4_726_114_203
 """PostgreSQL's advisory lock for upgrades: any number that nobody else in this database takes."""
 
-ALL = "SELECT, INSERT, UPDATE, DELETE"
 RIGHTS = {
     "journal": "SELECT, INSERT",
     "blobs": "SELECT, INSERT",

@@ -1,0 +1,51 @@
+"""An event of a newer build leaves its incident to newer replicas, and says so wherever somebody may look."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+from structlog.testing import capture_logs
+
+from handrail.adapters.store.chain import entry_hash
+from handrail.model.incident import State
+from handrail.reconciler import Reconciler
+from tests.breaks.worlds import alerted
+from tests.reconciler.rig import Rig, Shop, asking, rig
+from tests.store.places import behind
+
+AT = "2026-11-03T03:00:00.000000+00:00"
+
+
+async def of_a_newer_build(life: Rig, path: Path, id_: str, kind: str, version: int) -> None:
+    last = (await life.tools.store.entries(id_))[-1]
+    data = {"kind": kind, "text": "from the future", "by": "handrail"}
+    seal = entry_hash(last.hash, (id_, last.seq + 1, AT), (kind, data), "newer", version)
+    row = (id_, last.seq + 1, AT, kind, version, json.dumps(data), "newer", last.hash, seal)
+    behind(path).execute(f"INSERT INTO journal VALUES ({', '.join('?' * len(row))})", row)
+    behind(path).execute("UPDATE incidents SET head = ? WHERE id = ?", (last.seq + 1, id_))
+
+
+async def looked_at(life: Rig) -> list[str]:
+    """One round of the loop; the warnings and errors that it logged."""
+    with capture_logs() as logged:
+        async with asyncio.TaskGroup() as group:
+            await Reconciler(life.tools).start_due(group)
+    return [str(line) for line in logged if line["log_level"] == "error"]
+
+
+async def test_a_kind_or_a_version_that_this_build_does_not_know_is_left_and_said(shop: Shop, tmp_path: Path) -> None:
+    for kind, version in (("teleported", 1), ("noted", 2)):
+        folder = tmp_path / kind
+        folder.mkdir()
+        async with rig(shop, folder) as life:
+            await alerted(shop, life)
+            waiting = await life.run(asking)
+            await of_a_newer_build(life, folder / "handrail.db", waiting.id, kind, version)
+            (said,) = await looked_at(life)
+            assert kind in said
+            assert kind in life.tools.store.unfit()[waiting.id]
+            (row,) = await life.desk.incidents(10)
+            assert (row["state"], kind in row["left"]) == (State.ASKING, True)
+            assert (await life.tools.store.audit()).ok
