@@ -14,12 +14,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import structlog
+from aiohttp import web
 
 import handrail_detectors
 import handrail_remediations
 from handrail.adapters.claude import Claude
 from handrail.adapters.gathering import ClusterGatherer
-from handrail.adapters.http import HttpServer, Who
+from handrail.adapters.http import Behind, HttpIntake, HttpServer, Senders, Who
 from handrail.adapters.kafka import KafkaIntake
 from handrail.adapters.kubernetes import Cluster, KubernetesEyes, KubernetesHands, KubernetesRights
 from handrail.adapters.prometheus import Prometheus
@@ -36,8 +37,9 @@ from handrail.adapters.webhook import Webhook
 from handrail.effects.desk import PeoplesDesk
 from handrail.effects.tools import Tools
 from handrail.model.approval import Person
-from handrail.model.config import Config, PlannerMode
-from handrail.reconciler import Reconciler, contained, on_records
+from handrail.model.config import Config, PlannerMode, TopicConfig
+from handrail.model.record import Received, Record
+from handrail.reconciler import Reconciler, contained, on_records, on_request
 
 log = structlog.get_logger("main")
 
@@ -111,6 +113,7 @@ async def daemon(config: Config) -> AsyncIterator[Daemon]:
         intake = KafkaIntake(config.kafka, lambda records: on_records(tools, records), time.monotonic)
         gauges = Gauges(store, intake.pulse, time.monotonic, policy.problem, tally)
         http = HttpServer(config.http, desk, Who(KubernetesRights(cluster)), gauges.ready, gauges.text)
+        http.take_alerts(_doors(config, tools, intake))
         address = await http.start()
         stack.push_async_callback(http.stop)
         slack, clicks = _slack(config, desk)
@@ -118,6 +121,18 @@ async def daemon(config: Config) -> AsyncIterator[Daemon]:
         watch = StoreWatch(store.ping, hook, store.replica, utc_now)
         teller = _teller(store, slack, hook)
         yield Daemon(tools, intake, Reconciler(tools), teller, watch, clicks, address)
+
+
+def _doors(config: Config, tools: Tools, intake: KafkaIntake) -> list[web.RouteDef]:
+    """Of alerts by HTTP; none where no token is configured."""
+    tokens = config.intake.http.tokens
+    senders = Senders([Secret(ref, f"intake.http.tokens.{number}") for number, ref in enumerate(tokens)])
+
+    async def take(door: TopicConfig, body: bytes) -> Received:
+        return await on_request(tools, Record(topic=door.name, partition=0, offset=0, value=body, at=utc_now()))
+
+    doors = HttpIntake(config.intake.http, senders, Behind(take, intake.bury, tools.signs))
+    return doors.routes() if tokens else []
 
 
 def _tools(config: Config, store: Store, cluster: Cluster, policy: PolicyFile) -> Tools:

@@ -22,7 +22,7 @@ from handrail.model import events as ev
 from handrail.model.errors import Bug, Damaged, HandrailError, HeadMoved, Transient, Undecodable, UnknownEvent
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason
-from handrail.model.record import Record, Undecoded
+from handrail.model.record import Received, Record, Undecoded
 
 log = structlog.get_logger("reconciler")
 
@@ -41,9 +41,26 @@ async def on_records(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[
         raise
     except Exception as broken:
         log.exception("broken by a record")
-        if len(records) == 1:
-            tools.signs.refused(Reason.BROKEN, "intake")
-        raise Undecodable(Reason.BROKEN, f"{type(broken).__name__}: {str(broken)[:300]}") from broken
+        raise _poison(tools, records, broken) from broken
+
+
+async def on_request(tools: Tools, record: Record) -> Received:
+    """As `on_records`, of one HTTP request. What breaks us is refused like what can't be read: sent again, it would
+    break us again."""
+    try:
+        return await take_in.receive_posted(tools, record)
+    except HandrailError:
+        raise
+    except Exception as broken:
+        log.exception("broken by a request")
+        poison = _poison(tools, [record], broken)
+        return Received(record=record, refused=Undecoded(reason=Reason.BROKEN, detail=poison.detail))
+
+
+def _poison(tools: Tools, records: Sequence[Record], broken: Exception) -> Undecodable:
+    if len(records) == 1:
+        tools.signs.refused(Reason.BROKEN, "intake")
+    return Undecodable(Reason.BROKEN, f"{type(broken).__name__}: {str(broken)[:300]}")
 
 
 async def contained(work: Awaitable[None]) -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from google.protobuf.message import DecodeError
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from handrail.decode import documents, kubernetes_events
 from handrail.decode.foreign import foreign
 from handrail.decode.object_keys import cluster_of
+from handrail.decode.otlp_values import items
 from handrail.decode.otlp_wire import LogRecord, json_records, protobuf_records
 from handrail.decode.parts import Origin, Part, refuse
 from handrail.decode.sender import OTEL, Said, alert_of
@@ -34,6 +36,23 @@ def from_json(data: Mapping[str, object], origin: Origin) -> Iterator[Part]:
     if not isinstance(data.get("resourceLogs"), list):
         return iter([refuse(Reason.MALFORMED, "resourceLogs is no list")])
     return _parts(json_records(data), origin)
+
+
+def entries_of(value: bytes, encoding: str) -> int | None:
+    """How many log records the bytes hold in `encoding` ("otlp_proto", "otlp_json"); None where they are no logs."""
+    if encoding == "otlp_proto":
+        try:
+            data = LogsData.FromString(value)
+        except DecodeError:
+            return None
+        return sum(len(scope.log_records) for each in data.resource_logs for scope in each.scope_logs)
+    parsed = parse(value)
+    if isinstance(parsed, Refusal) or not isinstance(parsed.data, dict):
+        return None
+    if parsed.data and not isinstance(parsed.data.get("resourceLogs"), list):
+        return None
+    scopes = (scope for each in items(parsed.data, "resourceLogs") for scope in items(each, "scopeLogs"))
+    return sum(len(items(scope, "logRecords")) for scope in scopes)
 
 
 def _parts(records: Iterable[LogRecord | Refusal], origin: Origin) -> Iterator[Part]:

@@ -83,7 +83,9 @@ def collect(parts: Iterable[Part]) -> Decoded:
         else:
             silent += 1
     if past:
-        refused.append(Undecoded(reason=Reason.TOO_LARGE, detail=f"{past} alerts past the first {MAX_ALERTS}", times=past))
+        refused.append(
+            Undecoded(reason=Reason.TOO_LARGE, detail=f"{past} alerts past the first {MAX_ALERTS}", times=past)
+        )
     if silent:
         refused.append(Undecoded(reason=refused[0].reason, detail=f"{silent} more parts were refused", times=silent))
     if not alerts and not refused and not over:

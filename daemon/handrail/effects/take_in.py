@@ -11,35 +11,53 @@ import structlog
 
 from handrail.core.correlate import arrival, findings_of, woken
 from handrail.decode import decode
+from handrail.decode.otlp_logs import entries_of
 from handrail.effects.tools import Tools
 from handrail.model.alert import Source
 from handrail.model.arrival import Batch
 from handrail.model.config import TopicConfig
+from handrail.model.doors import DOORS
 from handrail.model.reason import Reason
-from handrail.model.record import Decoded, Record, Undecoded
+from handrail.model.record import Decoded, Received, Record, Undecoded
 
 log = structlog.get_logger("intake")
 
 
 async def take_in(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[Record, Undecoded]]:
     """Returns the parts that are no alerts, for the dead-letter topic. Raises Transient: then nothing was taken."""
-    topics = {topic.name: topic for topic in tools.config.kafka.topics}
+    return [(one.record, one.refused) for one in await receive(tools, records) if one.refused is not None]
+
+
+async def receive(tools: Tools, records: Sequence[Record]) -> tuple[Received, ...]:
+    """What became of each, once all of them are durable. Raises Transient: then nothing was taken."""
+    topics = {**DOORS, **{topic.name: topic for topic in tools.config.kafka.topics}}
     now = tools.now()
     awake, cluster = woken(tools.detectors), tools.config.cluster.name
     batches: list[Batch] = []
-    dead: list[tuple[Record, Undecoded]] = []
+    received: list[Received] = []
     for record in records:
         topic = topics.get(record.topic, TopicConfig(name=record.topic))
         decoded = _decoded(tools, record, topic)
         found = ((alert, findings_of(alert, awake, now)) for alert in decoded.alerts)
         arrivals = tuple(arrival(alert, cluster, findings) for alert, findings in found)
         batches.append(Batch(source=_source(record), at=now, arrivals=arrivals))
-        if decoded.refused:
-            dead.append((record, _together(decoded.refused)))
+        refused = _together(decoded.refused) if decoded.refused else None
+        received.append(Received(record=record, alerts=len(arrivals), refused=refused))
     took = await tools.store.take(batches, max_age=timedelta(minutes=tools.policy.last_good().alert_age_minutes))
     _say(tools, Counter(one.reason for batch in took for one in batch if one.reason is not None))
-    _say(tools, Counter(why.reason for _, why in dead))
-    return dead
+    _say(tools, Counter(one.refused.reason for one in received if one.refused is not None))
+    return tuple(received)
+
+
+async def receive_posted(tools: Tools, record: Record) -> Received:
+    """One HTTP request. An OTLP sender is told how many of its log records were of no use, and a batch without any is
+    no fault (OTLP specification, "Partial success")."""
+    door = DOORS.get(record.topic)
+    entries = entries_of(record.value or b"", door.encoding) if door and door.signal == "logs" else None
+    if entries == 0:
+        return Received(record=record, entries=0)
+    (received,) = await receive(tools, [record])
+    return received.model_copy(update={"entries": entries})
 
 
 def _say(tools: Tools, noes: Counter[Reason]) -> None:
@@ -65,9 +83,8 @@ def _together(refused: tuple[Undecoded, ...]) -> Undecoded:
     if len(refused) == 1:
         return first
     reasons = ", ".join(sorted({str(part.reason) for part in refused}))
-    return first.model_copy(
-        update={"detail": f"{len(refused)} parts are no alerts ({reasons}); the first: {first.detail}"}
-    )
+    detail = f"{len(refused)} parts are no alerts ({reasons}); the first: {first.detail}"
+    return first.model_copy(update={"detail": detail, "times": sum(part.times for part in refused)})
 
 
 def _source(record: Record) -> Source:

@@ -154,7 +154,10 @@ class StoreConfig(Value):
 
 
 class HttpConfig(Value):
-    """`socket` serves the owner of the process (peer credentials); `listen` serves probes, metrics and the API."""
+    """`socket` serves the owner of the process (peer credentials); `listen` serves probes, metrics and the API.
+
+    `intake` is an address of its own for alerts; "" takes them at `listen`.
+    """
 
     listen: str = "127.0.0.1:8080"
     socket: str = ""
@@ -181,5 +184,31 @@ class Config(Value):
     poll_seconds: float = Field(default=2, gt=0, le=30)
 
     def mapping_of(self, topic: TopicConfig) -> AlertMapping:
+    intake: str = ""
+
+
+class HttpIntakeConfig(Value):
+    """Alerts by HTTP: without a token its routes do not exist. Any of them opens: two, while one replaces the other.
+
+    `most_bytes` bounds a body, inflated too. `at_once` requests are taken in side by side, `waiting` more may wait;
+    each is answered within `seconds`.
+    """
+
+    tokens: tuple[SecretRef, ...] = Field(default=(), max_length=20)
+    most_bytes: int = Field(default=4 * 1024 * 1024, ge=1024, le=4 * 1024 * 1024)
+    at_once: int = Field(default=4, ge=1, le=32)
+    waiting: int = Field(default=60, ge=0, le=1000)
+    seconds: float = Field(default=10, gt=0, le=60)
+
+
+class IntakeConfig(Value):
+    http: HttpIntakeConfig = HttpIntakeConfig()
         """The topic's own mapping, else the one for all."""
         return self.alerts.mapping if topic.mapping is None else topic.mapping
+    intake: IntakeConfig = IntakeConfig()
+    @model_validator(mode="after")
+    def _no_listener_for_nobody(self) -> Config:
+        if self.http.intake and not self.intake.http.tokens:
+            raise ValueError("`http.intake` listens for alerts, but `intake.http.tokens` names no token for senders")
+        return self
+

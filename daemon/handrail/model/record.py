@@ -22,11 +22,13 @@ class Record(Value):
 
 
 class Undecoded(Value):
-    """One part of a record that is no alert, with the reason; its neighbours go on. `index` counts parts from 0."""
+    """One part of a record that is no alert, with the reason; its neighbours go on. `index` counts parts from 0;
+    `times` is how many parts it stands for."""
 
     reason: Reason
     detail: str
     index: int = 0
+    times: int = 1
 
 
 class Passed(Value):
@@ -42,3 +44,15 @@ class Decoded(Value):
     alerts: tuple[Alert, ...] = ()
     refused: tuple[Undecoded, ...] = ()
     passed: tuple[Passed, ...] = ()
+
+
+class Received(Value):
+    """What became of one record once it is durable: how many alerts it held, and what was refused in it.
+
+    `entries` is how many log records it held, where that was counted.
+    """
+
+    record: Record
+    alerts: int = 0
+    refused: Undecoded | None = None
+    entries: int | None = None

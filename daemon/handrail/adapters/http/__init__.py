@@ -1,7 +1,12 @@
-"""The daemon's own HTTP: probes, metrics, and the API that the CLI speaks. Knows who asks; decides nothing."""
+"""The daemon's own HTTP: probes, metrics, the API that the CLI speaks, and the doors for alerts.
+
+Knows who asks and who sends; decides nothing.
+"""
 
 from handrail.adapters.http.api import Desk, Reply
+from handrail.adapters.http.intake import Behind, HttpIntake
+from handrail.adapters.http.senders import Senders
 from handrail.adapters.http.server import HttpServer
 from handrail.adapters.http.who import Who
 
-__all__ = ["Desk", "HttpServer", "Reply", "Who"]
+__all__ = ["Behind", "Desk", "HttpIntake", "HttpServer", "Reply", "Senders", "Who"]

@@ -1,11 +1,11 @@
-"""Serves probes, metrics and the API on a TCP address and, where configured, on a socket of the local user."""
+"""Serves probes, metrics, the API and the doors for alerts on TCP addresses and, where configured, a local socket."""
 
 from __future__ import annotations
 
 import os
 import socket
 import stat
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,25 +28,36 @@ class HttpServer:
     def __init__(self, config: HttpConfig, desk: Desk, who: Who, ready: Ready, metrics: Metrics) -> None:
         self._config = config
         self._socket: Path | None = None
-        app = web.Application(client_max_size=MOST_BODY, middlewares=[in_json])
-        app.add_routes([*routes(desk, who), *_probes(ready, metrics)])
-        self._runner = web.AppRunner(app, handle_signals=False, access_log=None, shutdown_timeout=2.0)
+        self._app = _application([*routes(desk, who), *_probes(ready, metrics)])
+        self._runner = _runner(self._app)
+        self._doors: web.AppRunner | None = None
+
+    def take_alerts(self, doors: Sequence[web.RouteDef]) -> None:
+        """Before the start: serves these too, where the configuration has them listen."""
+        if self._config.intake:
+            self._doors = _runner(_application(doors))
+        else:
+            self._app.add_routes(doors)
 
     async def start(self) -> str:
         """Returns the address it listens on (a port 0 in the configuration takes a free one). Raises BadConfig."""
-        host, port = listen_address(self._config.listen)
-        await self._runner.setup()
         try:
-            await web.TCPSite(self._runner, host, port).start()
+            await _listen(self._runner, self._config.listen, "http.listen")
+            if self._doors is not None:
+                await _listen(self._doors, self._config.intake, "http.intake")
             if self._config.socket:
                 await self._listen_locally(Path(self._config.socket))
         except (OSError, BadConfig) as wrong:
             await self.stop()
             if isinstance(wrong, BadConfig):
                 raise
-            raise BadConfig(f"http: can't listen: {wrong}; choose another `listen` or `socket`") from wrong
-        bound = self._runner.addresses[0]
-        return f"http://[{bound[0]}]:{bound[1]}" if ":" in bound[0] else f"http://{bound[0]}:{bound[1]}"
+            raise BadConfig(f"http: can't listen: {wrong}; choose another `listen`, `intake` or `socket`") from wrong
+        return _address(self._runner)
+
+    @property
+    def intake_address(self) -> str:
+        """Once it has started: where alerts are taken, if anywhere."""
+        return _address(self._doors or self._runner)
 
     async def _listen_locally(self, path: Path) -> None:
         """Only the owner may connect: file mode 0600 from the first moment on (umask), peer credentials besides."""
@@ -59,20 +70,45 @@ class HttpServer:
         self._socket = path
 
     async def stop(self) -> None:
+        """Answers what it has begun, for two seconds at most; what gets no answer is sent again."""
+        if self._doors is not None:
+            await self._doors.cleanup()
         await self._runner.cleanup()
         if self._socket is not None:
             self._socket.unlink(missing_ok=True)
             self._socket = None
 
 
-def listen_address(listen: str) -> tuple[str, int]:
+def _application(served: Sequence[web.RouteDef]) -> web.Application:
+    app = web.Application(client_max_size=MOST_BODY, middlewares=[in_json])
+    app.add_routes(served)
+    return app
+
+
+def _runner(app: web.Application) -> web.AppRunner:
+    """Bodies are inflated by those who bound them, never on the way in."""
+    return web.AppRunner(app, handle_signals=False, access_log=None, shutdown_timeout=2.0, auto_decompress=False)
+
+
+async def _listen(runner: web.AppRunner, listen: str, key: str) -> None:
+    host, port = listen_address(listen, key)
+    await runner.setup()
+    await web.TCPSite(runner, host, port).start()
+
+
+def _address(runner: web.AppRunner) -> str:
+    bound = runner.addresses[0]
+    return f"http://[{bound[0]}]:{bound[1]}" if ":" in bound[0] else f"http://{bound[0]}:{bound[1]}"
+
+
+def listen_address(listen: str, key: str = "http.listen") -> tuple[str, int]:
     """HOST:PORT or [IPv6]:PORT. A host is required: an empty one means everywhere to some and here to others."""
     host, _, port = listen.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) <= 65535):
-        raise BadConfig(f"http.listen: {listen!r} is not HOST:PORT")
+        raise BadConfig(f"{key}: {listen!r} is not HOST:PORT")
     if not host:
-        raise BadConfig(f"http.listen: {listen!r} names no host; 0.0.0.0 for every address, 127.0.0.1 for this machine")
+        raise BadConfig(f"{key}: {listen!r} names no host; 0.0.0.0 for every address, 127.0.0.1 for this machine")
     return host, int(port)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import structlog
@@ -16,6 +16,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from handrail.adapters.kafka.closing import close
+from handrail.adapters.kafka.letters import DeadLetter
 from handrail.adapters.kafka.membership import Membership
 from handrail.adapters.kafka.reach import unreachable
 from handrail.adapters.kafka.session import BATCH, Session, TakeRecords
@@ -28,6 +29,8 @@ from handrail.model.errors import HandrailError
 log = structlog.get_logger("kafka")
 
 RESTART_SECONDS = 2.0
+BURY_SECONDS = 3.0
+"""Whoever posts alerts waits meanwhile."""
 SESSION_MS, STATIC_SESSION_MS, REBALANCE_MS = 10_000, 45_000, 10_000
 """A member with a stable name may be gone for as long as a restart takes, without a rebalance."""
 FETCH_BYTES = 8 * 1024 * 1024
@@ -46,6 +49,7 @@ class KafkaIntake:
         self._membership: Membership | None = None
         self.pulse = Pulse()
 
+        self._now: Session | None = None
     async def run(self) -> None:
         """Until cancelled. Raises only what `take` raises outside the tree of HandrailError."""
         logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
@@ -62,17 +66,30 @@ class KafkaIntake:
         membership = self._membership = self._membership or Membership(self._config.group, member_name(self._config))
         await membership.must_be_ours(self._wire)
         consumer, producer = _clients(self._config, membership.name, self._wire)
-        session = Session(self._config, self._take, self.pulse, self._clock, membership)
+        session = self._now = Session(self._config, self._take, self.pulse, self._clock, membership)
         try:
             await session.run(consumer, producer)
         finally:
             self.pulse.lag.clear()
             self.pulse.set_aside.clear()
             await close(consumer, producer)
+            self._now = None
 
     async def _why(self, error: BaseException) -> str:
         if isinstance(error, HandrailError):
             return one_line(str(error))
+    async def bury(self, letters: Sequence[DeadLetter]) -> bool:
+        """Of what came another way than by Kafka. False where the brokers are away: then nobody waits for them."""
+        session = self._now
+        if session is None or not session.reading:
+            return False
+        try:
+            async with asyncio.timeout(BURY_SECONDS):
+                await session.bury(letters)
+        except (KafkaError, TimeoutError):
+            return False
+        return True
+
         if isinstance(error, KafkaConnectionError):
             return await unreachable(self._wire) or explain(error)
         return explain(error)
