@@ -36,8 +36,7 @@ async def receive(tools: Tools, records: Sequence[Record]) -> tuple[Received, ..
     batches: list[Batch] = []
     received: list[Received] = []
     for record in records:
-        topic = topics.get(record.topic, TopicConfig(name=record.topic))
-        decoded = _decoded(tools, record, topic)
+        decoded = _decoded(tools, record, topics.get(record.topic, TopicConfig(name=record.topic)))
         found = ((alert, findings_of(alert, awake, now)) for alert in decoded.alerts)
         arrivals = tuple(arrival(alert, cluster, findings) for alert, findings in found)
         batches.append(Batch(source=_source(record), at=now, arrivals=arrivals))

@@ -161,29 +161,6 @@ class HttpConfig(Value):
 
     listen: str = "127.0.0.1:8080"
     socket: str = ""
-
-
-class LogConfig(Value):
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    format: Literal["json", "text"] = "json"
-
-
-class Config(Value):
-    cluster: ClusterConfig
-    kafka: KafkaConfig
-    alerts: AlertsConfig = AlertsConfig()
-    kubernetes: KubernetesConfig = KubernetesConfig()
-    store: StoreConfig = StoreConfig()
-    planner: PlannerConfig = PlannerConfig()
-    slack: SlackConfig | None = None
-    webhook: WebhookConfig | None = None
-    prometheus: PrometheusConfig | None = None
-    policy: str = Field(min_length=1)
-    http: HttpConfig = HttpConfig()
-    log: LogConfig = LogConfig()
-    poll_seconds: float = Field(default=2, gt=0, le=30)
-
-    def mapping_of(self, topic: TopicConfig) -> AlertMapping:
     intake: str = ""
 
 
@@ -203,12 +180,35 @@ class HttpIntakeConfig(Value):
 
 class IntakeConfig(Value):
     http: HttpIntakeConfig = HttpIntakeConfig()
-        """The topic's own mapping, else the one for all."""
-        return self.alerts.mapping if topic.mapping is None else topic.mapping
+
+
+class LogConfig(Value):
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["json", "text"] = "json"
+
+
+class Config(Value):
+    cluster: ClusterConfig
+    kafka: KafkaConfig
+    alerts: AlertsConfig = AlertsConfig()
+    kubernetes: KubernetesConfig = KubernetesConfig()
+    store: StoreConfig = StoreConfig()
+    planner: PlannerConfig = PlannerConfig()
+    slack: SlackConfig | None = None
+    webhook: WebhookConfig | None = None
+    prometheus: PrometheusConfig | None = None
+    policy: str = Field(min_length=1)
+    http: HttpConfig = HttpConfig()
     intake: IntakeConfig = IntakeConfig()
+    log: LogConfig = LogConfig()
+    poll_seconds: float = Field(default=2, gt=0, le=30)
+
     @model_validator(mode="after")
     def _no_listener_for_nobody(self) -> Config:
         if self.http.intake and not self.intake.http.tokens:
             raise ValueError("`http.intake` listens for alerts, but `intake.http.tokens` names no token for senders")
         return self
 
+    def mapping_of(self, topic: TopicConfig) -> AlertMapping:
+        """The topic's own mapping, else the one for all."""
+        return self.alerts.mapping if topic.mapping is None else topic.mapping
