@@ -47,9 +47,9 @@ class KafkaIntake:
         self._clock = clock
         self._wire: dict[str, Any] = {}
         self._membership: Membership | None = None
+        self._now: Session | None = None
         self.pulse = Pulse()
 
-        self._now: Session | None = None
     async def run(self) -> None:
         """Until cancelled. Raises only what `take` raises outside the tree of HandrailError."""
         logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
@@ -70,14 +70,11 @@ class KafkaIntake:
         try:
             await session.run(consumer, producer)
         finally:
+            self._now = None
             self.pulse.lag.clear()
             self.pulse.set_aside.clear()
             await close(consumer, producer)
-            self._now = None
 
-    async def _why(self, error: BaseException) -> str:
-        if isinstance(error, HandrailError):
-            return one_line(str(error))
     async def bury(self, letters: Sequence[DeadLetter]) -> bool:
         """Of what came another way than by Kafka. False where the brokers are away: then nobody waits for them."""
         session = self._now
@@ -90,6 +87,9 @@ class KafkaIntake:
             return False
         return True
 
+    async def _why(self, error: BaseException) -> str:
+        if isinstance(error, HandrailError):
+            return one_line(str(error))
         if isinstance(error, KafkaConnectionError):
             return await unreachable(self._wire) or explain(error)
         return explain(error)

@@ -65,28 +65,28 @@ class Session:
         self._put_out = False
         self._careful: dict[TopicPartition, int] = {}
         self._aside: dict[TopicPartition, float] = {}
+        self.reading = False
 
     async def run(self, consumer: Any, producer: Any) -> None:
         """The clients are not started yet; the caller closes them."""
-        self.reading = False
         self._consumer, self._producer = consumer, producer
         self._membership.begin()
         self._signs = Signs(consumer, self._topics, self._pulse, self._clock)
         async with asyncio.timeout(SILENT_SECONDS):
             await self._start()
         self._pulse.last_poll = self._clock()
+        self.reading = True
         log.info("reading", topics=self._topics)
         while True:
             await self._turn()
-        self.reading = True
 
-    async def _start(self) -> None:
-        await self._producer.start()
-        for name in (*self._topics, self._dead_letters):
     async def bury(self, letters: Sequence[DeadLetter]) -> None:
         """Of what came another way than by Kafka; only while it is `reading`. Raises KafkaError."""
         await bury(self._producer, self._dead_letters, letters)
 
+    async def _start(self) -> None:
+        await self._producer.start()
+        for name in (*self._topics, self._dead_letters):
             await self._must_exist(name)
         self._consumer.subscribe(self._topics, listener=_Rebalance(self))
         await self._consumer.start()
