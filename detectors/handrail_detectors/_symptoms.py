@@ -89,9 +89,16 @@ def has_run_well(pod: Raw, now: datetime) -> bool:
     )
 
 
+def last_end(state: Raw) -> Raw:
+    """The termination it is in now, else the one before."""
+    this = (state.get("state") or {}).get("terminated")
+    last = (state.get("lastState") or {}).get("terminated")
+    return this or last or {}
+
+
 def _symptom(pod: Raw, state: Raw, now: datetime, restarts: int) -> Symptom | None:
     waiting = waiting_reason(state)
-    last = _last_end(state)
+    last = last_end(state)
     if waiting in IMAGE_REASONS:
         kind, reason = Kind.IMAGE, waiting
     elif waiting in START_REASONS:
@@ -116,13 +123,6 @@ def _keeps_failing(state: Raw, last: Raw, now: datetime, restarts: int) -> bool:
     failed = "exitCode" in last and int(last["exitCode"]) not in ENDED_WELL
     often = int(state.get("restartCount") or 0) >= restarts
     return failed and often and not state.get("ready") and not _runs_since_long(state, now)
-
-
-def _last_end(state: Raw) -> Raw:
-    """The termination it is in now, else the one before."""
-    this = (state.get("state") or {}).get("terminated")
-    last = (state.get("lastState") or {}).get("terminated")
-    return this or last or {}
 
 
 def _runs_since_long(state: Raw, now: datetime) -> bool:

@@ -1,26 +1,23 @@
 """What an alert's name alone says, by the table of kube-prometheus alerts: how it is handled, and a first guess.
 
 Decides nothing from labels or texts, and never corroborates: an alert is a claim. A name that the table doesn't hold
-goes to a person.
+goes to a person; a single Kubernetes event opens nothing, a window of them does through other detectors.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cache
-from importlib.resources import files
-from typing import NamedTuple
+from datetime import datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict
 
 from handrail.model.alert import Alert
 from handrail.model.detector import Watches, Window
-from handrail.model.finding import Cause, Finding, Handling
+from handrail.model.finding import Finding
 from handrail.model.labels import labelled_target
+from handrail.model.occurrence import is_event
 from handrail.model.trusted import trusted
-
-TABLE = "kube_prometheus.tsv"
+from handrail_detectors._alerts import EVENT, UNKNOWN, table
 
 
 class Params(BaseModel):
@@ -29,33 +26,8 @@ class Params(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Row(NamedTuple):
-    """One alert of the table. `group` is the rule group it ships in, `kind` the kind it is about ("-" for none)."""
-
-    alert: str
-    group: str
-    kind: str
-    handling: Handling
-    cause: Cause
-    hint: str
-
-
 _found = trusted(Finding)
 """Every arriving alert has one: all of it comes from the table and from decoded labels."""
-
-UNKNOWN = Row("", "", "-", Handling.DIAGNOSE, Cause.OTHER, "No rule knows this alert: a person has to look")
-
-
-@cache
-def table() -> dict[str, Row]:
-    """By alert name; several severities of one name share a row."""
-    lines = files(__package__).joinpath(TABLE).read_text("utf-8").splitlines()[1:]
-    return {row.alert: row for row in map(_row, lines)}
-
-
-def _row(line: str) -> Row:
-    alert, group, kind, handling, cause, hint = line.split("\t")
-    return Row(alert, group, kind, Handling(handling), Cause(cause), hint)
 
 
 @dataclass(frozen=True)
@@ -65,12 +37,15 @@ class NamedAlert:
     name: str = "named_alert"
     watches: frozenset[Watches] = frozenset({Watches.ALERTS})
     Params: type[BaseModel] = Params
+    reach: timedelta = timedelta(0)
+    confirmed_by: str = "nothing: a name is a claim, and what is looked at afterwards has to bear it out"
+    example: str = "A Deployment has fewer ready pods than it wants"
 
     def detect(self, window: Window, now: datetime, params: BaseModel) -> tuple[Finding, ...]:
         return tuple(self._finding(alert) for alert in window.alerts)
 
     def _finding(self, alert: Alert) -> Finding:
-        row = table().get(alert.name, UNKNOWN)
+        row = table().get(alert.name) or (EVENT if is_event(alert) else UNKNOWN)
         return _found(
             detector=self.name,
             cause=row.cause,

@@ -8,7 +8,7 @@ API alone; says nothing where they are missing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,30 +19,12 @@ from handrail.model.finding import Cause, Finding, Handling
 from handrail.model.target import LabelledTarget
 from handrail.model.value import Raw, canonical
 from handrail.model.workload import Workload, is_ready, revision_of, same_template
+from handrail_detectors._doubts import BAD, DOUBTS, UNEXPLAINED
 from handrail_detectors._symptoms import CONFIG_REASON, Kind, Symptom, has_run_well, not_placed, symptoms, waits_for
 from handrail_detectors._templates import needs_new_config, placed_alike, pulls_alike
 
 NAME = "workload_rollout"
 DEADLINE = "ProgressDeadlineExceeded"
-
-BAD = {Kind.CRASH: Cause.BAD_REVISION_CRASHES, Kind.IMAGE: Cause.BAD_REVISION_IMAGE}
-UNEXPLAINED = {Kind.CRASH: Cause.CRASH_LOOP, Kind.IMAGE: Cause.IMAGE_PULL}
-
-DOUBTS = {
-    "all_revisions": "other revisions show the same",
-    "config_is_gone": "the healthy revision needs the same ConfigMaps and Secrets",
-    "image_was_pulled_before": "its image was pulled before",
-    "no_healthy_older_revision": "no older revision is ready",
-    "no_pods": "it has no pods",
-    "no_room": "the healthy revision asks the scheduler for the same",
-    "not_the_newest_revision": "it is not the newest revision that is ill",
-    "paused": "the Deployment is paused, so a person owns it",
-    "pods_are_refused": "the API server refuses its pods",
-    "revision_has_run_well": "another pod of it has run well for long",
-    "same_image": "the healthy revision pulls the same image",
-    "same_pod_spec": "the healthy revision has the same pod spec",
-}
-"""A word for machines and one sentence's end for people."""
 
 
 class Params(BaseModel):
@@ -83,6 +65,9 @@ class WorkloadRollout:
     name: str = NAME
     watches: frozenset[Watches] = frozenset({Watches.WORKLOAD})
     Params: type[BaseModel] = Params
+    reach: timedelta = timedelta(0)
+    confirmed_by: str = "an older revision of the same Deployment is ready, and differs in what could explain it"
+    example: str = "revision 2 crashes (container app: CrashLoopBackOff, exit code 1) while revision 1 is ready"
 
     def detect(self, window: Window, now: datetime, params: BaseModel) -> tuple[Finding, ...]:
         if not isinstance(params, Params):

@@ -9,7 +9,8 @@ import pytest
 from handrail.core.correlate import labelled_target
 from handrail.model.detector import Watches, Window
 from handrail.model.finding import Cause, Finding, Handling
-from handrail_detectors.named_alert import detector, table
+from handrail_detectors._alerts import table
+from handrail_detectors.named_alert import detector
 from tests.decode.records import AT, alert
 
 LABEL_OF = {
@@ -76,7 +77,7 @@ def test_what_only_shows_that_alerting_works_is_ignored(name: str) -> None:
         ("KubePodCrashLooping", Cause.CRASH_LOOP),
         ("KubeDeploymentReplicasMismatch", Cause.NOT_READY),
         ("KubeDeploymentRolloutStuck", Cause.ROLLOUT_STUCK),
-        ("KubePersistentVolumeFillingUp", Cause.CAPACITY),
+        ("KubePersistentVolumeFillingUp", Cause.VOLUME_FILLING),
     ],
 )
 def test_a_well_known_alert_has_this_cause(name: str, cause: Cause) -> None:

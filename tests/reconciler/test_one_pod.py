@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,9 @@ class Nothing(BaseModel):
     """No parameters."""
 
 
+AT_ONCE = timedelta(0)
+
+
 @dataclass(frozen=True)
 class Hanging:
     """Says of a workload with one pod that is not ready what that is."""
@@ -40,6 +43,9 @@ class Hanging:
     name: str = "hanging"
     watches: frozenset[Watches] = frozenset({Watches.WORKLOAD})
     Params: type[BaseModel] = Nothing
+    reach: timedelta = AT_ONCE
+    confirmed_by: str = "the test"
+    example: str = "one pod hangs"
 
     def detect(self, window: Window, now: datetime, params: BaseModel) -> tuple[Finding, ...]:
         w = window.workload

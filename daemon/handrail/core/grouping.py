@@ -1,8 +1,9 @@
 """Which incident an arriving alert belongs to. Pure: the store looks up what is known and asks here.
 
 A resolved alert opens nothing; one that was resolved before it came closes nothing by itself (it is data, not
-proof). Old alerts of a replayed topic open nothing. One run per episode while somebody has it: what fires again after
-an incident closed with nobody told, or goes on long after a repair, opens the next generation (prometheus#5277).
+proof). Nor do a single Kubernetes event and old alerts of a replayed topic. One run per episode while somebody has it:
+what fires again after an incident closed with nobody told, or goes on long after a repair, opens the next generation
+(prometheus#5277).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from handrail.model.arrival import Arrival, Fate
 from handrail.model.events import Follows
 from handrail.model.finding import Handling
 from handrail.model.incident import State
+from handrail.model.occurrence import is_event
 from handrail.model.reason import Reason
 from handrail.model.value import Value
 
@@ -124,7 +126,7 @@ def _opens_nothing(arrival: Arrival, known: Known) -> Reason | None:
     if arrival.alert.status == "resolved":
         return Reason.RESOLVED_BY_ITSELF
     if all(finding.handling is Handling.IGNORE for finding in arrival.findings):
-        return Reason.IGNORED_BY_RULE
+        return Reason.LONE_EVENT if is_event(arrival.alert) else Reason.IGNORED_BY_RULE
     if known.now - arrival.alert.seen_at > known.max_age:
         return Reason.TOO_OLD
     return None

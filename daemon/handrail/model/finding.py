@@ -35,6 +35,15 @@ class Cause(StrEnum):
     NODE_NOT_READY = "node_not_ready"
     NODE_CORDONED = "node_cordoned"
     HPA_AT_MAX = "hpa_at_max"
+    HPA_BLIND = "hpa_blind"
+    NODE_PRESSURE = "node_pressure"
+    CREATION_BLOCKED = "creation_blocked"
+    VOLUME_FILLING = "volume_filling"
+    VOLUME_PENDING = "volume_pending"
+    JOB_FAILED = "job_failed"
+    SIGNAL_GONE = "signal_gone"
+    MONITORING_GONE = "monitoring_gone"
+    CONTROL_PLANE_SICK = "control_plane_sick"
     OTHER = "other"
 
 
