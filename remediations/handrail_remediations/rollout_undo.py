@@ -98,7 +98,7 @@ class RolloutUndo:
         w = seen.workload
         if not _is_back(w, before):
             return self.check(seen, p) or self.writes(seen, p)[0]
-        pod = departure.one_by_one(w, before["stuck"], now)
+        pod = departure.one_by_one(w, before.get("stuck", []), now)  # the first build remembered none
         if pod is None:
             return Done(detail=f"{w.ref} has the template of what was revision {p.to_revision}")
         return pod if isinstance(pod, Wait) else below_majority(w, 0) or _replace(pod)
