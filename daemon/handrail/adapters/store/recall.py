@@ -170,28 +170,18 @@ async def recall(tx: Tx, arrivals: Iterable[Arrival]) -> Stories:
     for pairs in chunks(sorted(of_episode)):
         stories.times.update(await _times(tx, pairs))
     wanted.update(filter(None, map(stories.newest_id, of_episode.values())))
-    wanted = await _with_what_goes_on(tx, wanted)
     for _ in range(MERGES):
-        for chunk in chunks(sorted(wanted)):
-            for story in await _stories(tx, chunk):
-                stories.add(story)
-        wanted = {story.into for story in stories.by_id.values()} - stories.by_id.keys() - {""}
-        if not wanted:
+        async with tx.conn.begin_nested() as savepoint:
+            found = [story for chunk in chunks(sorted(wanted)) for story in await _stories(tx, chunk)]
+            further = {story.into for story in found} - wanted - {""}
+            if further:
+                await savepoint.rollback()  # gives the locks back: all are taken together, in the order of their ids
+        if not further:
             break
+        wanted |= further
+    for story in found:
+        stories.add(story)
     return stories
-
-
-async def _with_what_goes_on(tx: Tx, ids: set[str]) -> set[str]:
-    """And what they were merged into: looked up first, so that all are locked together, in one order. One that is
-    merged just now is found after the lock, and may then wait for another replica."""
-    found, new = set(ids), set(ids)
-    for _ in range(MERGES):
-        ends = [end for chunk in chunks(sorted(new)) for end in (await _suppressed(tx, chunk)).values()]
-        new = {into for _reason, into in ends} - found - {""}
-        if not new:
-            break
-        found |= new
-    return found
 
 
 async def _of_identities(tx: Tx, identities: list[str]) -> set[str]:
