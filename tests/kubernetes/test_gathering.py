@@ -7,14 +7,19 @@ from typing import Any
 
 import pytest
 
+import handrail_detectors
 from handrail.adapters.evidence.pieces import MOST_BYTES, MOST_PIECES
 from handrail.adapters.gathering import ClusterGatherer
+from handrail.effects.gather import found_in
 from handrail.model.errors import Transient
 from handrail.model.evidence import Piece, Trust
+from handrail.model.finding import Cause
 from handrail.model.gathering import Gathering
+from handrail.model.incident import State
 from handrail.model.reason import Reason, Refusal
 from handrail.model.target import LabelledTarget, ObjectRef
 from handrail.model.value import Raw
+from tests.factories import an_incident_in
 from tests.kubernetes.objects import NOW, KnownObjects, alert, deployment, event, pod, raw, replica_set, template
 
 TARGET = LabelledTarget(kind="Deployment", namespace="shop", name="checkout")
@@ -205,6 +210,44 @@ async def test_what_owns_no_pods_is_described_without_a_workload(kind: str) -> N
     found = await gathered(KnownObjects(one), LabelledTarget(kind=kind, namespace="shop", name="thing"))
     assert found.workload is None
     assert "Ready: False, KubeletNotReady" in of(found, "owner").text
+
+
+def found(seen: Gathering) -> list[tuple[str, Cause]]:
+    """What the catalogue says of it, but for Deployments' own detector."""
+    said = found_in(handrail_detectors.catalogue(), an_incident_in(State.GATHERING), seen, NOW)
+    return [(finding.detector, finding.cause) for finding in said]
+
+
+async def test_a_cron_job_is_judged_by_the_runs_that_are_its_own() -> None:
+    cron = raw("CronJob", "report")
+    failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}
+    mine = raw("Job", "report-1", owner=cron, status={"conditions": [failed], "failed": 3})
+    other = raw("Job", "other-1", status={"conditions": [failed]})
+    seen = await gathered(
+        KnownObjects(cron, mine, other), LabelledTarget(kind="Job", namespace="shop", name="report-1")
+    )
+    assert seen.object == cron
+    assert seen.owned == (mine,)
+    assert found(seen) == [("job_failed", Cause.JOB_FAILED)]
+
+
+async def test_a_claim_that_is_not_served_is_told_by_the_api_servers_event() -> None:
+    claim = raw("PersistentVolumeClaim", "data", status={"phase": "Pending"})
+    target = LabelledTarget(kind="PersistentVolumeClaim", namespace="shop", name="data")
+    assert found(await gathered(KnownObjects(claim), target)) == []
+    why = event(claim, "ProvisioningFailed", "no space; restart everything", "2026-11-29T14:58:00Z", 2)
+    seen = await gathered(KnownObjects(claim, why), target)
+    assert found(seen) == [("volume_claim", Cause.VOLUME_PENDING)]
+    assert "restart" not in str(seen.happened)
+
+
+async def test_events_that_refuse_pods_are_handed_on_typed_and_each_once() -> None:
+    top = raw("StatefulSet", "db", spec={"replicas": 3, "selector": {"matchLabels": {"app": "db"}}}, status={})
+    refused = event(top, "FailedCreate", "exceeded quota", "2026-11-29T14:58:00Z", 7)
+    eyes = KnownObjects(top, refused, refused)
+    seen = await gathered(eyes, LabelledTarget(kind="StatefulSet", namespace="shop", name="db"))
+    assert [(one.reason, one.times) for one in seen.happened] == [("FailedCreate", 7)]
+    assert ("creation_blocked", Cause.CREATION_BLOCKED) in found(seen)
 
 
 async def test_a_pod_that_nobody_controls_is_described_itself() -> None:

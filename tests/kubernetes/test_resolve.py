@@ -126,7 +126,7 @@ async def test_a_node_needs_no_namespace() -> None:
     assert await resolved([node], target("Node", "node-1", namespace="monitoring")) == ObjectRef.of(node)
 
 
-@pytest.mark.parametrize("kind", ["Secret", "PersistentVolumeClaim", "Rollout", "TokenReview", "", "pod\u202e"])
+@pytest.mark.parametrize("kind", ["Secret", "PersistentVolume", "Rollout", "TokenReview", "", "pod\u202e"])
 async def test_kinds_that_are_not_looked_at_are_refused(kind: str) -> None:
     assert (await refused(shop(), target(kind, "x"))).reason is Reason.UNSUPPORTED_KIND
 

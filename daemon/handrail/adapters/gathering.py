@@ -25,11 +25,12 @@ from handrail.model.errors import Permanent, Transient
 from handrail.model.evidence import Away, Piece, Trust
 from handrail.model.gathering import Gathering
 from handrail.model.node import Node
+from handrail.model.occurrence import Occurrence, distinct, reported
 from handrail.model.reason import Reason, Refusal
 from handrail.model.step import Eyes, Thing
 from handrail.model.target import LabelledTarget, ObjectRef
 from handrail.model.value import Raw
-from handrail.model.workload import Workload, pod_is_ready, revision_of
+from handrail.model.workload import Workload, owned_by, pod_is_ready, revision_of
 
 MOST_FAILING = 5
 """Pods whose events are read."""
@@ -94,12 +95,16 @@ class _Round:
         self._ref = ObjectRef.of(whole)
         self._pods = (whole,) if self._ref.kind == "Pod" else self._node.pods if self._node else ()
         self._pods = self._workload.pods if self._workload else self._pods
+        self._owned: tuple[Raw, ...] = ()
+        self._happened: list[Occurrence] = []
         self._pieces: list[Piece] = []
         self._away: list[Away] = []
 
     async def gathering(self, target: LabelledTarget, alert: Alert) -> Gathering:
         """In a fixed order: what the API server states, what it reports, what programs print, numbers, the alert."""
         self._stated()
+        if self._ref.kind == "CronJob":
+            await self._ask(f"kubernetes: jobs of {self._ref}", self._jobs())
         await self._ask(f"kubernetes: events of {self._ref}", self._events())
         await self._ask(f"kubernetes: logs of pods of {self._ref}", self._logs(target.container))
         if self._prometheus is not None and self._workload is not None:
@@ -110,6 +115,9 @@ class _Round:
             workload=None if self._autoscaler else self._workload,
             node=self._node,
             autoscaler=self._autoscaler,
+            object=None if self._workload or self._node or self._autoscaler else self._whole,
+            owned=self._owned,
+            happened=distinct(tuple(self._happened)),
             pieces=tuple(self._pieces[:MOST_PIECES]),
             away=tuple(self._away),
         )
@@ -148,7 +156,16 @@ class _Round:
             for uid in dict.fromkeys(one["metadata"]["uid"] for one in about):
                 found += await self._eyes.events(self._ref.namespace, uid)
         finally:
+            self._happened += [one for raw in found if (one := reported(raw, self._now))]
             self._keep(events(found, self._ref, self._now))
+
+    async def _jobs(self) -> None:
+        """What the CronJob has made, and the newest of it as evidence."""
+        jobs = await self._eyes.list("Job", self._ref.namespace)
+        self._owned = tuple(job for job in jobs if owned_by(job, self._ref.uid))
+        newest = sorted(self._owned, key=lambda job: str((job.get("status") or {}).get("startTime") or ""))[-3:]
+        for job in reversed(newest):
+            self._keep(objects.about(job, None, self._now))
 
     async def _logs(self, wanted: str) -> None:
         """Of the run before, which tells why it ended, then of the present one."""

@@ -15,6 +15,7 @@ from handrail.model.step import Rule, Step
 
 EYES: tuple[Rule, ...] = (
     Rule(api_group="", resources=("pods", "events", "namespaces", "nodes", "services"), verbs=("get", "list", "watch")),
+    Rule(api_group="", resources=("persistentvolumeclaims", "resourcequotas"), verbs=("get", "list", "watch")),
     Rule(api_group="", resources=("pods/log",), verbs=("get",)),
     Rule(
         api_group="apps",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from handrail.adapters.evidence.pieces import MOST_PIECES
 from handrail.adapters.kubernetes import look_at
 from handrail.core import severity
 from handrail.core.fold import is_own
+from handrail.effects.quiet import silenced_now, told_by
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.detector import Detector, Watches, Window
-from handrail.model.evidence import LOGS, EvidenceItem, Piece
+from handrail.model.evidence import LOGS, Away, EvidenceItem, Piece
 from handrail.model.finding import Cause, Finding, Handling
 from handrail.model.gathering import Gathering
 from handrail.model.incident import Incident
@@ -31,7 +33,10 @@ SHOWN_BY_HEALTH = frozenset(
         Cause.BAD_REVISION_IMAGE,
         Cause.BAD_REVISION_STUCK,
         Cause.CRASH_LOOP,
+        Cause.CREATION_BLOCKED,
         Cause.IMAGE_PULL,
+        Cause.NODE_NOT_READY,
+        Cause.NODE_PRESSURE,
         Cause.NOT_READY,
         Cause.ROLLOUT_STUCK,
     }
@@ -48,9 +53,10 @@ async def gather(tools: Tools, incident: Incident) -> Incident:
     gathering = await tools.gatherer.gather(incident.labelled, incident.alert, now)
     if isinstance(gathering, Refusal):
         over = ev.HandedOver(reason=gathering.reason, detail=gathering.detail)
-        return await tools.store.append(incident, (over,))
+        _seen, silence = await silenced_now(tools, incident)
+        return await tools.store.append(incident, (silence or over,))
     thing = gathering.thing
-    found = _detect(tools.detectors, incident, gathering, now)
+    found = found_in(tools.detectors, incident, gathering, now)
     well = thing is not None and not found and severity.healthy(thing)
     if thing is not None and well and incident.tried:
         return await tools.store.append(incident, (_late_cure(thing),))
@@ -59,6 +65,10 @@ async def gather(tools: Tools, incident: Incident) -> Incident:
         return await tools.store.append(incident, (_held(incident, now) or noise,))
     if _too_early(incident, thing, found, now):
         return incident
+    seen, silence = await silenced_now(tools, incident)
+    if silence is not None:
+        return await tools.store.append(incident, (silence,))
+    gathering = _besides(gathering, await told_by(tools, seen, now), seen.away)
     texts = {digest(piece.text): piece.text for piece in gathering.pieces}
     event = _gathered(gathering, (*found, *incident.findings))
     claimed = await tools.store.claim(incident, event, texts)
@@ -66,6 +76,12 @@ async def gather(tools: Tools, incident: Incident) -> Incident:
         merged = await tools.store.incident(incident.id)
         return merged or incident
     return claimed
+
+
+def _besides(gathering: Gathering, said: Piece | None, away: Away | None) -> Gathering:
+    """With what Alertmanager says, or that it can't be asked."""
+    pieces = (*gathering.pieces[: MOST_PIECES - 1], said) if said else gathering.pieces
+    return gathering.model_copy(update={"pieces": pieces, "away": (*gathering.away, *((away,) if away else ()))})
 
 
 async def recheck(tools: Tools, incident: Incident) -> Incident:
@@ -81,15 +97,25 @@ def _by_itself() -> ev.Suppressed:
     return ev.Suppressed(reason=Reason.RESOLVED_BY_ITSELF, detail="the alert was resolved and the workload is healthy")
 
 
-def _detect(detectors: tuple[Detector, ...], incident: Incident, seen: Gathering, now: datetime) -> tuple[Finding, ...]:
+def found_in(
+    detectors: tuple[Detector, ...], incident: Incident, seen: Gathering, now: datetime
+) -> tuple[Finding, ...]:
+    """What the detectors say that are woken by what was seen."""
     wakes = {
         Watches.WORKLOAD: seen.workload is not None,
         Watches.NODE: seen.node is not None,
         Watches.AUTOSCALER: seen.autoscaler is not None,
+        Watches.OBJECT: seen.object is not None,
     }
-    if seen.thing is None:
-        return ()
-    window = Window(alerts=incident.alerts, workload=seen.workload, node=seen.node, autoscaler=seen.autoscaler)
+    window = Window(
+        alerts=incident.alerts,
+        events=seen.happened,
+        workload=seen.workload,
+        node=seen.node,
+        autoscaler=seen.autoscaler,
+        object=seen.object,
+        owned=seen.owned,
+    )
     woken = (d for d in detectors if any(wakes.get(what) for what in d.watches))
     return tuple(finding for d in woken for finding in d.detect(window, now, d.Params()))
 

@@ -33,6 +33,8 @@ KINDS = {
         Kind("v1", "Event", "events"),
         Kind("v1", "Service", "services"),
         Kind("v1", "ConfigMap", "configmaps"),
+        Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
+        Kind("v1", "ResourceQuota", "resourcequotas"),
         Kind("v1", "Namespace", "namespaces", namespaced=False),
         Kind("v1", "Node", "nodes", namespaced=False),
         Kind("apps/v1", "Deployment", "deployments"),

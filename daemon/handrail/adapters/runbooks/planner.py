@@ -116,6 +116,7 @@ class RunbookPlanner:
                 return _follow(runbook, finding, brief, menu)
         causes = ", ".join(sorted({finding.cause for finding in brief.findings})) or "none"
         detail = f"no runbook is sure of this: causes found: {causes}; a runbook needs one that the API corroborates"
+        detail += _cause(brief)
         return Refusal(reason=Reason.NO_RUNBOOK, detail=detail)
 
 
@@ -144,4 +145,11 @@ def _nothing_offered(brief: Brief, menu: Menu, step: str) -> Refusal:
     """With the menu's own reasons: a person sees at once whether it is Git, a pause or no healthy revision."""
     reasons = [f"{no.step}: {no.reason}: {no.detail}" for no in menu.not_offered if step in ("", no.step)]
     why = "; ".join(reasons) or f"no step {step or 'at all'} is known for {brief.target.kind}"
-    return Refusal(reason=Reason.NOTHING_OFFERED, detail=f"nothing can be done to {brief.target}: {why}")
+    detail = f"nothing can be done to {brief.target}: {why}{_cause(brief)}"
+    return Refusal(reason=Reason.NOTHING_OFFERED, detail=detail)
+
+
+def _cause(brief: Brief) -> str:
+    """The first that the API corroborates: who gets it begins there."""
+    found = next((finding for finding in brief.findings if finding.corroborated), None)
+    return f"; the cause that was found: {found.cause}: {found.summary}" if found else ""
