@@ -18,6 +18,8 @@ CHART = Path(__file__).parent / "handrail"
 
 PULL = ["Always", "IfNotPresent", "Never"]
 STRINGS = {"type": "object", "additionalProperties": {"type": "string"}}
+FLAG = {"type": "boolean"}
+OBJECTS = {"type": "array", "items": {"type": "object"}}
 
 
 def rights() -> str:
@@ -48,9 +50,7 @@ def schema() -> str:
         "required": ["config", "policy"],
         "properties": {
             "global": {"type": "object"},
-            "image": _closed(
-                repository=_text(1), tag=_text(), pullPolicy={"enum": ["Always", "IfNotPresent", "Never"]}
-            ),
+            "image": _closed(repository=_text(1), tag=_text(), pullPolicy={"enum": PULL}),
             "nameOverride": _text(),
             "fullnameOverride": _text(),
             "config": config,
@@ -62,14 +62,29 @@ def schema() -> str:
                 },
             },
             "policy": policy,
-            "hands": _closed(enabled={"type": "boolean"}),
+            "hands": _closed(enabled=FLAG),
+            "replicas": {"type": ["integer", "null"], "minimum": 1, "maximum": 20},
+            "migration": _closed(
+                enabled=FLAG,
+                user=_text(),
+                secretName=_text(),
+                key={"type": "string", "pattern": "^[-._a-zA-Z0-9]{1,253}$"},
+                seconds={"type": "integer", "minimum": 30, "maximum": 86400},
+            ),
+            "podDisruptionBudget": _closed(enabled=FLAG),
             "persistence": _closed(size=_text(1), storageClass=_text()),
             "resources": {"type": "object"},
             "serviceAccount": _closed(annotations=STRINGS),
+            "networkPolicy": _closed(enabled=FLAG, http=OBJECTS, intake=OBJECTS, egress=OBJECTS),
+            "serviceMonitor": _closed(enabled=FLAG, interval=_text(1), labels=STRINGS),
+            "prometheusRule": _closed(enabled=FLAG, labels=STRINGS),
+            "imagePullSecrets": OBJECTS,
             "podAnnotations": STRINGS,
+            "priorityClassName": _text(),
             "nodeSelector": STRINGS,
-            "tolerations": {"type": "array"},
+            "tolerations": OBJECTS,
             "affinity": {"type": "object"},
+            "topologySpreadConstraints": OBJECTS,
         },
         "$defs": definitions,
     }

@@ -15,6 +15,10 @@ ROOT = Path(__file__).parents[2]
 CHART = ROOT / "helm" / "handrail"
 EXAMPLES = sorted((ROOT / "helm" / "examples").glob("*.yaml"))
 
+LEAST: Raw = {"config": {"cluster": {"name": "prod-eu1"}, "kafka": {"bootstrap": ["kafka:9092"]}}}
+OPERATORS = frozenset({"ServiceMonitor", "PrometheusRule"})
+"""Kinds of the Prometheus operator, which neither Kubernetes nor its schemas know."""
+
 Helm = Callable[..., subprocess.CompletedProcess[str]]
 
 COLLECTIONS = {
@@ -22,6 +26,10 @@ COLLECTIONS = {
     "ConfigMap": "/api/v1/namespaces/{ns}/configmaps",
     "Service": "/api/v1/namespaces/{ns}/services",
     "StatefulSet": "/apis/apps/v1/namespaces/{ns}/statefulsets",
+    "Deployment": "/apis/apps/v1/namespaces/{ns}/deployments",
+    "Job": "/apis/batch/v1/namespaces/{ns}/jobs",
+    "PodDisruptionBudget": "/apis/policy/v1/namespaces/{ns}/poddisruptionbudgets",
+    "NetworkPolicy": "/apis/networking.k8s.io/v1/namespaces/{ns}/networkpolicies",
     "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
     "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/roles",
@@ -35,6 +43,18 @@ def rendered(helm: Helm, values: Path, *, release: str = "handrail", namespace: 
     done = helm("template", release, str(CHART), "--namespace", namespace, "-f", str(values))
     assert done.returncode == 0, done.stderr
     return [document for document in yaml.safe_load_all(done.stdout) if document]
+
+
+def with_values(helm: Helm, folder: Path, **values: Any) -> list[Raw]:
+    """What the chart renders with the least that must be given, and these values over it."""
+    path = folder / "values.yaml"
+    path.write_text(yaml.safe_dump({**LEAST, **values}))
+    return rendered(helm, path)
+
+
+def one(objects: list[Raw], kind: str, name: str = "handrail") -> Raw:
+    (found,) = [o for o in objects if (o["kind"], o["metadata"]["name"]) == (kind, name)]
+    return found
 
 
 def collection(document: Raw) -> str:

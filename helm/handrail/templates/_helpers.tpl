@@ -24,16 +24,60 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
-{{/* The configuration that the pod reads: the operator's, with what only the chart can know. */}}
-{{- define "handrail.config" -}}
-{{- $kubernetes := merge (dict "mode" "in-cluster" "own_namespace" .Release.Namespace "hands_enabled" .Values.hands.enabled) (default dict .Values.config.kubernetes) -}}
-{{- $kafka := deepCopy (default dict .Values.config.kafka) -}}
-{{- if not (or $kafka.group_instance_id $kafka.group_instance_env) -}}
-  {{- $_ := set $kafka "group_instance_env" "HOSTNAME" -}}
+{{- define "handrail.image" -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
 {{- end -}}
-{{- $fixed := dict "kafka" $kafka "kubernetes" $kubernetes "policy" "/etc/handrail/policy/policy.yaml" "store" (dict "url" "sqlite:////var/lib/handrail/handrail.db") -}}
-{{- $http := dict "http" (dict "listen" "0.0.0.0:8080" "socket" "/run/handrail/handrail.sock") -}}
-{{- mergeOverwrite (deepCopy .Values.config) $fixed $http | toYaml -}}
+
+{{/* "yes" where replicas share a PostgreSQL, "" where one process has a file. */}}
+{{- define "handrail.replicated" -}}
+{{- $url := dig "store" "url" "" .Values.config -}}
+{{- if hasPrefix "postgresql" $url -}}
+yes
+{{- else if not (has $url (list "" "sqlite:////var/lib/handrail/handrail.db")) -}}
+{{- fail "config.store.url: SQLite lies in the volume of the chart, so leave it out; or name a postgresql:// for replicas" -}}
+{{- else if gt (int (default 1 .Values.replicas)) 1 -}}
+{{- fail "replicas: SQLite has one writer; more than one replica needs config.store.url: postgresql://..." -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What `kubectl exec` and `kubectl logs` take. */}}
+{{- define "handrail.workload" -}}
+{{ ternary "deployment" "statefulset" (eq "yes" (include "handrail.replicated" .)) }}/{{ include "handrail.fullname" . }}
+{{- end -}}
+
+{{/* "yes" where alerts are taken by HTTP: at a port of their own, so that a NetworkPolicy can tell senders apart. */}}
+{{- define "handrail.intake" -}}
+{{- if dig "intake" "http" "tokens" list .Values.config -}}yes{{- end -}}
+{{- end -}}
+
+{{/* The configuration that the pod reads: the operator's, with what only the chart can know. Set and not merged: a merge
+     takes false for missing. */}}
+{{- define "handrail.config" -}}
+{{- $config := deepCopy .Values.config -}}
+{{- $kubernetes := default dict $config.kubernetes -}}
+{{- $_ := set $kubernetes "mode" "in-cluster" -}}
+{{- $_ := set $kubernetes "own_namespace" .Release.Namespace -}}
+{{- $_ := set $kubernetes "hands_enabled" .Values.hands.enabled -}}
+{{- $_ := set $config "kubernetes" $kubernetes -}}
+{{- if not (or $config.kafka.group_instance_id $config.kafka.group_instance_env) -}}
+  {{- $_ := set $config.kafka "group_instance_env" "HOSTNAME" -}}
+{{- end -}}
+{{- $http := dict "listen" "0.0.0.0:8080" "socket" "/run/handrail/handrail.sock" -}}
+{{- if include "handrail.intake" . -}}{{- $_ := set $http "intake" "0.0.0.0:8081" -}}{{- end -}}
+{{- $_ := set $config "http" $http -}}
+{{- $_ := set $config "policy" "/etc/handrail/policy/policy.yaml" -}}
+{{- if not (include "handrail.replicated" .) -}}
+  {{- $_ := set $config "store" (dict "url" "sqlite:////var/lib/handrail/handrail.db") -}}
+{{- end -}}
+{{- $text := toYaml $config -}}
+{{- $mounted := list -}}
+{{- range .Values.secrets -}}{{- $mounted = append $mounted .name -}}{{- end -}}
+{{- range regexFindAll "/etc/handrail/secrets/[^/\\s]+" $text -1 -}}
+  {{- if not (has (base .) $mounted) -}}
+    {{- fail (printf "config names a file in %s, but no entry of `secrets` has the name %s" . (base .)) -}}
+  {{- end -}}
+{{- end -}}
+{{- $text -}}
 {{- end -}}
 
 {{/* Namespace -> steps that may write there, as JSON; the same rule as `handrail rbac` (a test compares the two). */}}
