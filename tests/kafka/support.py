@@ -6,7 +6,7 @@ import asyncio
 import gc
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -22,17 +22,21 @@ PATIENCE = 40.0
 
 
 class Taker:
-    """A store: remembers what it took. `before` runs first and may raise; `letters` says what can't be decoded."""
+    """A store: remembers what it took. `before` runs first and may raise, `meanwhile` is what then takes its time;
+    `letters` says what can't be decoded."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
         self.calls: list[list[Record]] = []
         self.before: Callable[[Sequence[Record]], None] = lambda records: None
+        self.meanwhile: Callable[[], Awaitable[object]] | None = None
         self.letters: Callable[[Sequence[Record]], list[tuple[Record, Undecoded]]] = lambda records: []
 
     async def __call__(self, records: Sequence[Record]) -> Sequence[tuple[Record, Undecoded]]:
         self.calls.append(list(records))
         self.before(records)
+        if self.meanwhile is not None:
+            await self.meanwhile()
         self.records += records
         return self.letters(records)
 
@@ -105,6 +109,12 @@ async def committed(bootstrap: str, group: str, topic: str, partition: int = 0) 
         await admin.close()
     found = offsets.get(TopicPartition(topic, partition))
     return None if found is None or found.offset < 0 else int(found.offset)
+
+
+async def until_committed(bootstrap: str, group: str, topic: str, offset: int, partition: int = 0) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while await committed(bootstrap, group, topic, partition) != offset:
+            await asyncio.sleep(0.2)
 
 
 async def read_all(bootstrap: str, topic: str, count: int) -> list[Any]:

@@ -23,6 +23,7 @@ from tests.kafka.support import (
     running,
     send,
     until,
+    until_committed,
 )
 from tests.servers.kafka import KafkaServer
 
@@ -37,7 +38,7 @@ async def test_a_record_is_taken_with_its_bytes_headers_and_time_and_then_commit
     await send(kafka_server.bootstrap, topic, [b"\x00one", None], headers=headers, timestamp_ms=1_700_000_000_000)
     async with running(intake(settings, taker)):
         await until(lambda: len(taker.records) == 2)
-        await _until_committed(kafka_server, settings.group, topic, 2)
+        await until_committed(kafka_server.bootstrap, settings.group, topic, 2)
     first, tombstone = taker.records
     assert (first.topic, first.partition, first.offset, first.value) == (topic, 0, 0, b"\x00one")
     assert first.headers == (("trace", b"\x00\xff"), ("none", b""))
@@ -157,7 +158,7 @@ async def test_a_dead_letter_keeps_the_bytes_says_why_and_goes_before_the_commit
     await make_topics(kafka_server.bootstrap, settings.dead_letter_topic)
     await send(kafka_server.bootstrap, topic, [b"\x80garbage"], headers=headers, key=b"key")
     async with running(intake(settings, taker)):
-        await _until_committed(kafka_server, settings.group, topic, 1)
+        await until_committed(kafka_server.bootstrap, settings.group, topic, 1)
         (letter,) = await read_all(kafka_server.bootstrap, settings.dead_letter_topic, 1)
     assert (letter.key, letter.value) == (b"key", b"\x80garbage")
     assert letter.headers == (
@@ -182,7 +183,7 @@ async def test_a_dead_letter_that_no_longer_fits_says_where_the_record_lies(kafk
     await producer.send_and_wait(topic, largest)
     await producer.stop()
     async with running(intake(settings, taker)):
-        await _until_committed(kafka_server, settings.group, topic, 1)
+        await until_committed(kafka_server.bootstrap, settings.group, topic, 1)
         (letter,) = await read_all(kafka_server.bootstrap, settings.dead_letter_topic, 1)
     assert letter.value == b""
     assert dict(letter.headers)["handrail.offset"] == b"0"
@@ -201,7 +202,7 @@ async def test_a_record_that_breaks_the_taking_is_buried_alone(kafka_server: Kaf
     taker.before = breaks
     await send(kafka_server.bootstrap, topic, [b"0", b"1", b"poison", b"3", b"4"])
     async with running(intake(settings, taker)):
-        await _until_committed(kafka_server, settings.group, topic, 5)
+        await until_committed(kafka_server.bootstrap, settings.group, topic, 5)
         (letter,) = await read_all(kafka_server.bootstrap, settings.dead_letter_topic, 1)
     assert taker.values == [b"0", b"1", b"3", b"4"]
     assert (letter.value, dict(letter.headers)["handrail.reason"]) == (b"poison", b"TOO_LARGE")
@@ -215,9 +216,3 @@ async def test_the_lag_is_what_is_not_durable_yet(kafka_server: KafkaServer) -> 
     async with running(one):
         await until(lambda: one.pulse.lag == {f"{topic}/0": 0, f"{topic}/1": 0} and len(taker.records) == 7)
     assert one.pulse.lag == {}
-
-
-async def _until_committed(server: KafkaServer, group: str, topic: str, offset: int) -> None:
-    async with asyncio.timeout(40):
-        while await committed(server.bootstrap, group, topic) != offset:
-            await asyncio.sleep(0.2)

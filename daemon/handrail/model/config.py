@@ -74,7 +74,10 @@ MEMBER_NAME = r"^[A-Za-z0-9._-]{0,249}$"
 
 class KafkaConfig(Value):
     """`group_instance_id` makes membership stable across restarts; each replica needs its own. `group_instance_env`
-    names the environment variable that holds it instead: HOSTNAME is the pod's name."""
+    names the environment variable that holds it instead: HOSTNAME is the pod's name.
+
+    `events_topic` is where the events of all journals are published for others to read; "" publishes nothing.
+    """
 
     bootstrap: tuple[str, ...] = Field(min_length=1)
     topics: tuple[TopicConfig, ...] = Field(min_length=1)
@@ -82,6 +85,7 @@ class KafkaConfig(Value):
     group_instance_id: str = Field(default="", pattern=MEMBER_NAME)
     group_instance_env: str = ""
     dead_letter_topic: str = "handrail.dead-letters"
+    events_topic: str = ""
     offset_reset: Literal["earliest", "latest"] = "earliest"
     security: KafkaSecurity = KafkaSecurity()
 
@@ -90,6 +94,18 @@ class KafkaConfig(Value):
         if self.group_instance_id and self.group_instance_env:
             raise ValueError("name at most one of `group_instance_id` and `group_instance_env`")
         return self
+
+    @model_validator(mode="after")
+    def _own_output_is_no_input(self) -> KafkaConfig:
+        read = [topic.name for topic in self.topics]
+        if len({*read, *self.written}) < len({*read}) + len(self.written):
+            raise ValueError("`dead_letter_topic`, `events_topic` and the topics that are read must differ")
+        return self
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Topics that are written to."""
+        return (self.dead_letter_topic, self.events_topic) if self.events_topic else (self.dead_letter_topic,)
 
 
 class KubernetesConfig(Value):

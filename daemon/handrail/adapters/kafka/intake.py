@@ -33,6 +33,10 @@ BURY_SECONDS = 3.0
 """Whoever posts alerts waits meanwhile."""
 SESSION_MS, STATIC_SESSION_MS, REBALANCE_MS = 10_000, 45_000, 10_000
 """A member with a stable name may be gone for as long as a restart takes, without a rebalance."""
+POLL_INTERVAL_MS = 300_000
+"""Who polls less often is put out of the group. A slow store is no reason: polling goes on beside it."""
+METADATA_MS = 30_000
+"""How soon a topic that was made anew, or has more partitions by now, is read."""
 FETCH_BYTES = 8 * 1024 * 1024
 LETTER_BYTES = 64 * 1024 * 1024
 """Our own limit only: the brokers have the say on what they accept."""
@@ -54,6 +58,7 @@ class KafkaIntake:
         """Until cancelled. Raises only what `take` raises outside the tree of HandrailError."""
         logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
         while True:
+            self.pulse.turned = self._clock()
             try:
                 await self._session()
             except (KafkaError, OSError, EOFError, HandrailError) as error:
@@ -101,6 +106,9 @@ def _clients(config: KafkaConfig, name: str, wire: dict[str, Any]) -> tuple[Any,
         group_instance_id=name or None,
         enable_auto_commit=False,
         auto_offset_reset=config.offset_reset,
+        isolation_level="read_committed",
+        metadata_max_age_ms=METADATA_MS,
+        max_poll_interval_ms=POLL_INTERVAL_MS,
         max_poll_records=BATCH,
         fetch_max_bytes=FETCH_BYTES,
         session_timeout_ms=STATIC_SESSION_MS if name else SESSION_MS,

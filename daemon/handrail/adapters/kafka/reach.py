@@ -19,6 +19,7 @@ from handrail.adapters.kafka.closing import close
 from handrail.adapters.kafka.wire import member_name, options
 from handrail.adapters.kafka.words import explain, one_line
 from handrail.model.config import KafkaConfig
+from handrail.model.errors import Transient
 
 SECONDS = 5.0
 
@@ -47,7 +48,7 @@ async def _try(host: str, port: int, rest: dict[str, Any]) -> str:
 
 
 async def topics(config: KafkaConfig) -> dict[str, int]:
-    """Each configured topic, the dead-letter topic last, with its number of partitions; 0 where it can't be seen.
+    """Each configured topic, then those that are written to, with its number of partitions; 0 where it can't be seen.
 
     Makes no topic, joins no group, writes nothing. Raises KafkaError, OSError (see `explain`), BadConfig.
     """
@@ -59,8 +60,18 @@ async def topics(config: KafkaConfig) -> dict[str, int]:
         await _group(client.client, config.group)
     finally:
         await close(client)
-    names = (*(topic.name for topic in config.topics), config.dead_letter_topic)
+    names = (*(topic.name for topic in config.topics), *config.written)
     return {name: len(known.partitions_for_topic(name) or ()) for name in names}
+
+
+async def must_exist(producer: Any, topic: str) -> None:
+    """Asking also makes the topic where the brokers make topics by themselves. Raises Transient."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            await producer.partitions_for(topic)
+    except TimeoutError as missing:
+        why = f"topic {topic!r} does not exist: create it, or correct its name in kafka"
+        raise Transient(why if producer.client.cluster.brokers() else "no broker answers") from missing
 
 
 async def members(wire: dict[str, Any], group: str) -> list[tuple[str, str]]:

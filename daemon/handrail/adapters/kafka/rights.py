@@ -75,7 +75,8 @@ class _Ask(Request[_Asked]):  # type: ignore[misc]  # untyped base
 async def lacking(config: KafkaConfig) -> dict[str, str] | None:
     """Topics on which this user lacks what the daemon needs, with the right's name; those that it can't see are left
     out. None where the brokers are too old to say. Raises KafkaError, OSError, BadConfig."""
-    needed = {**{topic.name: ("READ", READ) for topic in config.topics}, config.dead_letter_topic: ("WRITE", WRITE)}
+    needed = {topic.name: ("READ", READ) for topic in config.topics}
+    needed |= dict.fromkeys(config.written, ("WRITE", WRITE))
     client = AIOKafkaProducer(**options(config))
     try:
         await client.start()

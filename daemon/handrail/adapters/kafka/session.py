@@ -17,6 +17,7 @@ from aiokafka import ConsumerRebalanceListener, TopicPartition, errors
 
 from handrail.adapters.kafka.letters import Batch, DeadLetter, bury
 from handrail.adapters.kafka.membership import Membership
+from handrail.adapters.kafka.reach import must_exist
 from handrail.adapters.kafka.signs import SILENT_SECONDS, Pulse, Signs, label
 from handrail.adapters.kafka.words import explain
 from handrail.model.config import KafkaConfig
@@ -30,6 +31,8 @@ TakeRecords = Callable[[Sequence[Record]], Awaitable[Sequence[DeadLetter]]]
 
 BATCH = 500
 IDLE_SECONDS = 0.1
+SLOW_SECONDS = 1.0
+"""A store that takes longer than this is not waited for without polling."""
 ASIDE_SECONDS = 60.0
 NOBODYS = TopicPartition("", 0)
 """Asking for it gives no records, but raises what the group has to say and waits while it is being rearranged."""
@@ -87,19 +90,9 @@ class Session:
     async def _start(self) -> None:
         await self._producer.start()
         for name in (*self._topics, self._dead_letters):
-            await self._must_exist(name)
+            await must_exist(self._producer, name)
         self._consumer.subscribe(self._topics, listener=_Rebalance(self))
         await self._consumer.start()
-
-    async def _must_exist(self, name: str) -> None:
-        """Asking also makes the topic where the brokers make topics by themselves."""
-        try:
-            async with asyncio.timeout(5.0):
-                await self._producer.partitions_for(name)
-        except TimeoutError as missing:
-            known = self._producer.client.cluster.brokers()
-            why = f"topic {name!r} does not exist: create it, or correct its name in kafka"
-            raise Transient(why if known else "no broker answers") from missing
 
     async def _turn(self) -> None:
         batch = Batch()
@@ -117,10 +110,17 @@ class Session:
         try:
             await self._signs.read(batch.begins)
         finally:
-            self._pulse.last_error = next(iter(self._pulse.set_aside.values()), "") or self._signs.complaint
+            aside = next(iter(self._pulse.set_aside.values()), "")
+            self._pulse.last_error = aside or self._signs.complaint or self._gone()
+
+    def _gone(self) -> str:
+        """A topic that was deleted is assigned to nobody, and nothing would be said."""
+        gone = [name for name in self._topics if not self._consumer.partitions_for_topic(name)]
+        return f"topic {gone[0]!r} does not exist: create it, or correct its name in kafka" if gone else ""
 
     async def _poll(self, batch: Batch) -> None:
         """Bounded: while the group is being rearranged aiokafka waits without a limit."""
+        self._pulse.turned = self._clock()
         self._try_again()
         self._must_be_in()
         try:
@@ -197,14 +197,15 @@ class Session:
             return first + await self._taken(records[half:], batch)
 
     async def _patiently(self, records: list[Record], batch: Batch) -> Sequence[DeadLetter]:
-        """While the store is away, polling goes on over paused partitions: a member that is silent is put out."""
+        """While the store is away or slow, polling goes on over paused partitions: a silent member is put out."""
         try:
             while True:
+                taking = asyncio.ensure_future(self._take(records))
+                await self._until_taken(taking, batch)
                 try:
-                    return await self._take(records)
+                    return taking.result()
                 except Transient as away:
-                    self._pulse.paused, self._pulse.waits_for = True, str(away)[:300]
-                    log.warning("intake waits", why=self._pulse.waits_for)
+                    self._pause(str(away)[:300])
                     await self._poll_paused(batch, max(away.retry_after, IDLE_SECONDS))
         finally:
             if self._pulse.paused:
@@ -212,13 +213,36 @@ class Session:
                 self._signs.listen_anew()
                 self._consumer.resume(*(self._consumer.assignment() - self._aside.keys()))
 
+    async def _until_taken(self, taking: asyncio.Future[Sequence[DeadLetter]], batch: Batch) -> None:
+        """What ends this ends the taking too: if it was committed all the same, the records are known when they come
+        again."""
+        try:
+            await asyncio.wait({taking}, timeout=SLOW_SECONDS)
+            while not taking.done():
+                self._pause("the store is slow")
+                await self._poll_paused(batch, 0.0)
+                await asyncio.wait({taking}, timeout=IDLE_SECONDS)
+        finally:
+            if not taking.done():
+                taking.cancel()
+                await asyncio.wait({taking}, timeout=SLOW_SECONDS)
+            if taking.done() and not taking.cancelled():
+                taking.exception()  # looked at, also where something else ends the session
+
+    def _pause(self, why: str) -> None:
+        if self._pulse.waits_for != why:
+            log.warning("intake waits", why=why)
+        self._pulse.paused, self._pulse.waits_for = True, why
+
     async def _poll_paused(self, batch: Batch, seconds: float) -> None:
         """What a rebalance lets through in spite of the pause joins the batch: dropping it would lose it."""
         self._consumer.pause(*self._consumer.assignment())
         ends = self._clock() + seconds
-        while self._clock() < ends:
+        while True:
             await self._poll(batch)
             await self._look(batch)
+            if self._clock() >= ends:
+                return
             await asyncio.sleep(IDLE_SECONDS)
 
     async def _commit(self, ends: dict[TopicPartition, int]) -> None:

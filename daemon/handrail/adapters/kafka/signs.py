@@ -26,12 +26,14 @@ SILENT_SECONDS = 30.0
 
 @dataclass
 class Pulse:
-    """What /readyz shows. `last_poll`: monotonic seconds of the brokers' last answer; `lag`: records not durable yet.
+    """What /readyz and /healthz show. `last_poll`: monotonic seconds of the brokers' last answer; `turned`: when the
+    loop polled last, or began anew, whatever the brokers said; `lag`: records not durable yet.
 
     `set_aside` names partitions that can't be read, with the reason; `waits_for` says why intake is `paused`.
     """
 
     last_poll: float | None = None
+    turned: float | None = None
     lag: dict[str, int] = field(default_factory=dict)
     paused: bool = False
     last_error: str = ""
