@@ -21,9 +21,10 @@ import handrail_remediations
 from handrail.adapters.claude import Claude
 from handrail.adapters.gathering import ClusterGatherer
 from handrail.adapters.http import Behind, HttpIntake, HttpServer, Senders, Who
-from handrail.adapters.kafka import KafkaIntake
+from handrail.adapters.kafka import EventTopic, KafkaIntake
 from handrail.adapters.kubernetes import Cluster, KubernetesEyes, KubernetesHands, KubernetesRights
 from handrail.adapters.prometheus import Prometheus
+from handrail.adapters.publishing import Publisher
 from handrail.adapters.runbooks import RunbookPlanner
 from handrail.adapters.settings import PolicyFile, Secret
 from handrail.adapters.slack import Click, ClickStream, SlackDesk
@@ -57,6 +58,7 @@ class Daemon:
     teller: Teller
     watch: StoreWatch
     clicks: ClickStream | None
+    publisher: Publisher | None
     address: str
 
 
@@ -77,6 +79,8 @@ async def serve(started: Daemon, stop: asyncio.Event) -> None:
     work += [started.teller.run, started.watch.run]
     if started.clicks is not None:
         work.append(started.clicks.run)
+    if started.publisher is not None:
+        work.append(started.publisher.run)
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_named(one), name=one.__qualname__) for one in work]
         log.info("running", http=started.address, cluster=started.tools.config.cluster.name)
@@ -120,7 +124,9 @@ async def daemon(config: Config) -> AsyncIterator[Daemon]:
         hook = _webhook(config)
         watch = StoreWatch(store.ping, hook, store.replica, utc_now)
         teller = _teller(store, slack, hook)
-        yield Daemon(tools, intake, Reconciler(tools), teller, watch, clicks, address)
+        publisher = _publisher(config, store)
+        gauges.publisher = publisher
+        yield Daemon(tools, intake, Reconciler(tools), teller, watch, clicks, publisher, address)
 
 
 def _doors(config: Config, tools: Tools, intake: KafkaIntake) -> list[web.RouteDef]:
@@ -151,6 +157,7 @@ def _tools(config: Config, store: Store, cluster: Cluster, policy: PolicyFile) -
         config=config,
         now=utc_now,
         new_id=lambda: secrets.token_urlsafe(16),
+        rights=KubernetesRights(cluster),
     )
 
 
@@ -171,9 +178,11 @@ def _slack(config: Config, desk: PeoplesDesk) -> tuple[SlackDesk | None, ClickSt
 
     async def clicked(click: Click) -> str:
         person = Person(via="slack", name=click.user)
+        if click.verb == "stop":
+            return (await desk.switch(True, person, f"pressed on the card of {click.incident}")).message
         return (await desk.decide(click.incident, click.verb, person, click.request_id)).message
 
-    return slack, ClickStream(slack, app, clicked)
+    return slack, ClickStream(slack, app, clicked, on_command=desk.command)
 
 
 def _teller(store: Store, slack: SlackDesk | None, hook: Webhook | None) -> Teller:
@@ -181,6 +190,15 @@ def _teller(store: Store, slack: SlackDesk | None, hook: Webhook | None) -> Tell
     desk = DeskOnDuty(slack, store) if slack else None
     second = HookOnDuty(hook, store) if hook else None
     return Teller(JournalsOnDuty(store, store), desk, second, utc_now, contained)
+
+
+def _publisher(config: Config, store: Store) -> Publisher | None:
+    """Of the journals' events, where a topic is named for them."""
+    topic = config.kafka.events_topic
+    if not topic:
+        return None
+    outbox = store.outbox(topic)
+    return Publisher(config.cluster.name, outbox, EventTopic(config.kafka), contained, time.monotonic)
 
 
 def _webhook(config: Config) -> Webhook | None:

@@ -13,7 +13,7 @@ from handrail.model.incident import State
 from handrail.model.policy import Mode, Policy, PolicyRule
 from handrail.model.reason import Reason
 from handrail.model.step import Risk
-from handrail.model.switch import Switch
+from handrail.model.switch import Stop, Switch
 from handrail.model.write import Direction, Write
 from tests.saga.world import ONCALL, PureWorld, policy, write
 
@@ -60,7 +60,7 @@ def test_exactly_what_was_approved_passes(facts: GateFacts) -> None:
 
 
 def test_the_stop_switch_refuses_first_of_all(facts: GateFacts) -> None:
-    stopped = but(facts, switch=Switch(stopped=True, by="ops", why="freeze"), holder_epoch=9)
+    stopped = but(facts, switch=Switch(pressed=(Stop(by="ops", why="freeze"),)), holder_epoch=9)
     assert reason(stopped) is Reason.STOPPED
 
 

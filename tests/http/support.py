@@ -15,6 +15,7 @@ from handrail.adapters.http.who import TokenReview
 from handrail.model.approval import Person
 from handrail.model.config import HttpConfig
 from handrail.model.errors import Transient
+from handrail.model.switch import Reach
 
 SRE = Person(via="kubernetes", name="alice", groups=("sre",))
 
@@ -67,8 +68,8 @@ class PlainDesk:
         self._note("decide", id_, verb, person, request)
         return self.reply
 
-    async def switch(self, stop: bool, person: Person, why: str) -> Reply:
-        self._note("switch", stop, person, why)
+    async def switch(self, stop: bool, person: Person, why: str, reach: Reach) -> Reply:
+        self._note("switch", stop, person, why, reach)
         return self.reply
 
     async def status(self) -> dict[str, Any]:

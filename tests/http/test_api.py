@@ -8,6 +8,7 @@ import pytest
 
 from handrail.adapters.http import Reply
 from handrail.model.errors import Bug, Transient, UnknownEvent
+from handrail.model.switch import Reach, Scope
 from tests.http.support import SRE, Reviews, Site, fetch, site
 
 EVERYTHING = [
@@ -92,7 +93,33 @@ async def test_a_refusal_is_a_conflict_with_its_reason(server: Site) -> None:
 async def test_stop_and_start_reach_the_switch(server: Site) -> None:
     await server.post("/api/v1/stop", {"why": "x" * 600}, token="good")
     await server.post("/api/v1/start", token="good")
-    assert server.desk.asked == [("switch", True, SRE, "x" * 500), ("switch", False, SRE, "")]
+    pressed = [("switch", True, SRE, "x" * 500, Reach()), ("switch", False, SRE, "", Reach())]
+    assert server.desk.asked == pressed
+
+
+@pytest.mark.parametrize(
+    ("named", "reach"),
+    [
+        ({"namespace": "shop"}, Reach(scope=Scope.NAMESPACE, name="shop")),
+        ({"step": "rollout_undo"}, Reach(scope=Scope.STEP, name="rollout_undo")),
+    ],
+)
+async def test_a_stop_names_what_it_stops(server: Site, named: dict[str, str], reach: Reach) -> None:
+    await server.post("/api/v1/stop", {"why": "freeze", **named}, token="good")
+    await server.post("/api/v1/start", named, token="good")
+    assert server.desk.asked == [("switch", True, SRE, "freeze", reach), ("switch", False, SRE, "", reach)]
+
+
+@pytest.mark.parametrize(
+    "named", [{"namespace": ""}, {"namespace": None}, {"step": 1}, {"namespace": "shop", "step": "rollout_undo"}]
+)
+async def test_what_cannot_be_read_is_neither_a_stop_of_everything_nor_a_start(
+    server: Site, named: dict[str, object]
+) -> None:
+    for verb in ("stop", "start"):
+        answer = await server.post(f"/api/v1/{verb}", {"why": "freeze", **named}, token="good")
+        assert answer.status == 400
+    assert server.desk.asked == []
 
 
 @pytest.mark.parametrize("limit", ["0", "1001", "-1", "x", "", "1.5", "\u00b2", "\u0663", "9" * 5000])

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from handrail.core.asking import MOST_WAITS, WORTH_WAITING
 from handrail.core.fold import fold
+from handrail.core.standing import still_in_place
 from handrail.model import events as ev
 from handrail.model.incident import State
 from handrail.model.policy import Mode
 from handrail.model.reason import Reason
 from handrail.model.step import Risk, Verdict
+from handrail.model.switch import Reach, Scope
 from handrail.model.write import Direction
 from tests.saga.world import ONCALL, PureWorld
 
@@ -68,6 +70,47 @@ def test_nothing_is_written_under_stop_or_while_a_person_has_taken_it(data: st.D
         before = fold(world.entries[: seq - 1], cluster="prod")
         assert not before.paused
         assert before.taken_by is None
+
+
+@MANY
+@given(st.data())
+def test_no_intent_of_any_state_passes_a_stop_of_everything_its_namespace_or_its_step(data: st.DataObject) -> None:
+    """Whether a person pressed it or the cluster held it; stops of others are none of its business."""
+    world = play(data)
+    others = {Reach(scope=Scope.NAMESPACE, name="bank"), Reach(scope=Scope.STEP, name="scale_workload")}
+    assert len(world.stops_at_intents) == len(intents(world))
+    for standing in world.stops_at_intents:
+        assert set(standing) <= others
+
+
+@MANY
+@given(st.data())
+def test_what_the_cluster_held_stays_until_a_person_says_start(data: st.DataObject) -> None:
+    """Paused with the person's own reason, and nothing but what was in flight happens before it goes on."""
+    world = play(data)
+    held: Reach | None = None
+    for entry in world.entries:
+        match entry.event:
+            case ev.Paused(by="cluster", why=why, reach=reach):
+                assert why == "freeze"
+                held = reach
+            case ev.Paused() | ev.Resumed() | ev.HandedOver():
+                held = None
+            case ev.Taken() | ev.GivenBack() | ev.Rejected() | ev.Outcome():
+                pass
+            case _:
+                assert held is None, f"{entry.event.kind} while {held} was held"
+
+
+@MANY
+@given(st.data())
+def test_each_pause_says_what_is_half_done(data: st.DataObject) -> None:
+    world = play(data)
+    for entry in world.entries:
+        if isinstance(entry.event, ev.Paused):
+            before = fold(world.entries[: entry.seq - 1], cluster="prod")
+            assert all(done in entry.event.half_done for done in still_in_place(before))
+            assert still_in_place(before) or before.open_write or entry.event.half_done
 
 
 @MANY
@@ -179,8 +222,7 @@ def test_only_what_was_done_is_undone_last_step_first(data: st.DataObject) -> No
 def test_every_incident_ends_or_waits_for_a_person_who_holds_it(data: st.DataObject) -> None:
     """With people who in the end do nothing more, a stop that is lifted, and time that goes on."""
     world = play(data)
-    if world.incident.paused or world.switch.stopped:
-        world.switch = world.switch.model_copy(update={"stopped": False})
+    world.start_everything()
     calm = PureWorldCalm(world)
     for _ in range(200):
         if world.incident.state.terminal:

@@ -13,7 +13,7 @@ from handrail.core.answer import decide
 from handrail.core.asking import after_rehearsal, not_yet
 from handrail.core.fold import apply
 from handrail.core.gate import GateFacts, Recent, Rules, foresee, free_from, judge
-from handrail.core.saga import Do, Effect, Idle, Record, next_move
+from handrail.core.saga import Do, Effect, Idle, Record, next_move, paused
 from handrail.core.tried import without_tried
 from handrail.model import events as ev
 from handrail.model.alert import Alert, Source
@@ -27,7 +27,7 @@ from handrail.model.reason import Reason, Refusal
 from handrail.model.saga import Blast, Rehearsal, RehearsedWrite, Saga, SagaStep
 from handrail.model.severity import Severity
 from handrail.model.step import Risk, Verdict
-from handrail.model.switch import Switch
+from handrail.model.switch import CLUSTER, EVERYTHING, Reach, Scope, Stop, Switch
 from handrail.model.target import LabelledTarget, ObjectRef
 from handrail.model.write import Direction, Verb, Write, key_of
 
@@ -37,6 +37,14 @@ ONCALL = Person(via="slack", name="U0ONCALL")
 STRANGER = Person(via="slack", name="U0STRANGER")
 
 PRESSES = ("nothing", "nothing", "approve", "reject", "stranger", "take", "give_back", "switch")
+REACHES = (
+    EVERYTHING,
+    Reach(scope=Scope.NAMESPACE, name="shop"),
+    Reach(scope=Scope.NAMESPACE, name="bank"),
+    Reach(scope=Scope.STEP, name="rollout_undo"),
+    Reach(scope=Scope.STEP, name="scale_workload"),
+)
+"""Everything, and what does and does not concern the one incident of this world."""
 
 T = TypeVar("T")
 Choose = Callable[[str, Sequence[T]], T]
@@ -61,6 +69,7 @@ class PureWorld:
         self.refusals: list[Refusal] = []
         self.requests = 0
         self.recent = Recent()
+        self.stops_at_intents: list[tuple[Reach, ...]] = []
 
     def _open(self) -> Incident:
         alert = Alert(name="KubePodCrashLooping", status="firing", labels={}, seen_at=self.now, wire="test")
@@ -110,11 +119,9 @@ class PureWorld:
         self.now += timedelta(seconds=1)
 
     def people(self) -> None:
-        act = self.choose(
-            "people", ("nothing", "nothing", "approve", "reject", "stranger", "take", "give_back", "switch")
-        )
+        act = self.choose("people", PRESSES)
         if act == "switch":
-            self.switch = Switch(stopped=not self.switch.stopped, by="ops", why="freeze")
+            self.press(REACHES[int(self.choose("reach", tuple(map(str, range(len(REACHES))))))])
         elif act != "nothing":
             person = STRANGER if act == "stranger" else ONCALL
             verb = "approve" if act == "stranger" else act
@@ -122,6 +129,31 @@ class PureWorld:
             answer = decide(self.incident, verb, request, person, self.now)
             if not isinstance(answer, Refusal):
                 self.append(*answer)
+
+    def press(self, reach: Reach, by: str = "ops") -> None:
+        """Stops what goes on, starts what stands."""
+        standing = self.switch.of(reach)
+        pressed = Stop(reach=reach, on=standing is None or not standing.on, by=by, why="freeze", at=self.now)
+        others = (stop for stop in self.switch.pressed if stop.reach != reach)
+        order = list(Scope)
+        self.switch = Switch(
+            pressed=tuple(sorted((pressed, *others), key=lambda s: (order.index(s.reach.scope), s.reach.name)))
+        )
+
+    def latch(self) -> None:
+        """The API server refused a dry-run because of a stop of the cluster's own: as effects/latch.py does it."""
+        reach = REACHES[int(self.choose("held", ("0", "1")))]
+        self.append(paused(self.incident, self._latched(reach)))
+
+    def _latched(self, reach: Reach) -> Stop:
+        standing = self.switch.of(reach)
+        if standing is None or not standing.on:
+            self.press(reach, by=CLUSTER)
+        return Stop(reach=reach, by=CLUSTER, why="freeze")
+
+    def start_everything(self) -> None:
+        for stop in self.switch.stops:
+            self.press(stop.reach)
 
     def _perform(self, move: Do) -> None:
         handlers: dict[Effect, Callable[[], None]] = {
@@ -178,9 +210,13 @@ class PureWorld:
         self.append(ev.Compiled(saga=Saga(incident="inc-1", round=self.incident.round, at=self.now, steps=steps)))
 
     def _rehearse(self) -> None:
-        if self.choose("rehearse", ("shown", "moved")) == "moved":
-            self.append(ev.Voided(reason=Reason.DRIFTED, detail="moved"))
-            return
+        match self.choose("rehearse", ("shown", "moved", "held")):
+            case "moved":
+                self.append(ev.Voided(reason=Reason.DRIFTED, detail="moved"))
+                return
+            case "held":
+                self.latch()
+                return
         saga = self.incident.saga
         assert saga is not None
         writes = tuple(
@@ -237,7 +273,11 @@ class PureWorld:
         if run is not None and run.done:
             self.append(ev.StepDone(step=index))
             return
-        if self.choose("before writing", ("same", "same", "drifted")) == "drifted":
+        dry_run = self.choose("before writing", ("same", "same", "drifted", "held"))
+        if dry_run == "held":
+            self.latch()
+            return
+        if dry_run == "drifted":
             no = ev.StepFailed(step=index, reason=Reason.DRIFTED, detail="drifted")
             self.append(no if self.incident.has_acted else ev.Voided(reason=Reason.DRIFTED, detail="drifted"))
             return
@@ -252,6 +292,7 @@ class PureWorld:
             return
         if direction is Direction.DO and self.incident.step_run(index) is None:
             self.append(ev.StepBegun(step=index, before={}))
+        self.stops_at_intents.append(tuple(stop.reach for stop in self.switch.stops))
         self.append(ev.Intent(step=index, direction=direction, write=mine, expected="f0", resource_version="1"))
         if self.choose("send", ("answered", "answered", "lost")) == "answered":
             self._settle()
@@ -259,7 +300,10 @@ class PureWorld:
     def _settle(self) -> None:
         run = self.incident.open_write
         assert run is not None
-        result = ev.Result(self.choose("outcome", ("done", "done", "refused", "absent", "stuck")))
+        found = self.choose("outcome", ("done", "done", "refused", "absent", "stuck", "held"))
+        if found == "held":
+            self._latched(REACHES[1])
+        result = ev.Result.ABSENT if found == "held" else ev.Result(found)
         attempts = [r for r in self.incident.writes if r.intent.write.key == run.intent.write.key]
         if result is ev.Result.ABSENT and len(attempts) >= 3:
             result = ev.Result.REFUSED
@@ -272,10 +316,14 @@ class PureWorld:
         run = self.incident.run_of(back.key)
         if run is not None and run.done:
             self.append(ev.StepUndone(step=index))
-        elif self.choose("undo", ("can", "can", "cannot")) == "cannot":
-            self.append(ev.HandedOver(reason=Reason.CANNOT_UNDO, detail="somebody changed it"))
-        else:
-            self._intend(index, back, Direction.UNDO)
+            return
+        match self.choose("undo", ("can", "can", "cannot", "held")):
+            case "cannot":
+                self.append(ev.HandedOver(reason=Reason.CANNOT_UNDO, detail="somebody changed it"))
+            case "held":
+                self.latch()
+            case _:
+                self._intend(index, back, Direction.UNDO)
 
     def _verify(self) -> None:
         verdict = Verdict(self.choose("verify", ("healed", "no_effect", "worse", "not_yet")))

@@ -11,7 +11,7 @@ from handrail.model import events as ev
 from handrail.model.errors import Transient
 from handrail.model.incident import State
 from handrail.model.reason import Reason
-from handrail.model.switch import Switch
+from handrail.model.switch import Stop, Switch
 from tests.factories import CLUSTER, FakeTime, a_target, an_alert
 from tests.store.driving import arrive, drive, newest, walk
 
@@ -63,7 +63,7 @@ async def test_the_switch_says_who_why_and_when_and_outlives_a_restart(url: str,
     assert await store.switch() == Switch()
     at = time.later(minutes=1)
     pressed = await store.set_switch(True, by="slack:U0ONCALL", why="freeze")
-    assert pressed == Switch(stopped=True, by="slack:U0ONCALL", why="freeze", at=at)
+    assert pressed == Switch(pressed=(Stop(by="slack:U0ONCALL", why="freeze", at=at),))
     await store.close()
     store = await Store.open(url, cluster=CLUSTER, clock=time)
     assert await store.switch() == pressed

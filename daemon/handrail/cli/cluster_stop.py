@@ -47,7 +47,8 @@ class InCluster:
         else:
             made = self._run(lambda stops: stops.start_all())
             click.echo(f"bound again: {', '.join(made)}" if made else "every binding of the hands is there")
-        click.echo("a daemon that met the stop waits for `handrail start`")
+        reach = f" --in-namespace {self.namespace}" if self.namespace else ""
+        click.echo(f"a daemon that met the stop waits for `handrail start{reach}`")
 
     def status(self, *, as_json: bool) -> None:
         standing: Standing = self._run(lambda stops: stops.standing())
@@ -57,9 +58,7 @@ class InCluster:
         if standing.writes:
             click.echo("the cluster holds no stop for all")
         else:
-            click.echo(
-                f"STOPPED by the cluster, the hands are bound to nobody: {standing.why or 'no reason left'}"
-            )
+            click.echo(f"STOPPED by the cluster, the hands are bound to nobody: {standing.why or 'no reason left'}")
         for namespace, why in sorted(standing.namespaces.items()):
             click.echo(f"STOPPED by the cluster in {namespace}: {why}")
 

@@ -2,53 +2,81 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import click
 
 from handrail.cli.client import Client, with_client
 from handrail.cli.cluster_stop import InCluster, with_cluster
-from handrail.core.words import plural
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def with_reach(command: F) -> F:
+    """Adds --in-namespace and --step, and passes what was named as `reach`: {} for everything."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, in_namespace: str, step: str, **options: Any) -> Any:
+        named = {key: name for key, name in (("namespace", in_namespace), ("step", step)) if name}
+        if len(named) > 1:
+            raise click.UsageError("--in-namespace and --step are two stops; press them one after the other")
+        in_cluster: InCluster = options["in_cluster"]
+        if named and in_cluster.wanted:
+            raise click.UsageError("--in-namespace and --step are the daemon's own; with --cluster it is --namespace")
+        return command(*args, reach=named, **options)
+
+    in_namespace = click.option("--in-namespace", default="", metavar="NS", help="What is about this namespace alone.")
+    step = click.option("--step", default="", metavar="NAME", help="This step alone, wherever it would act.")
+    return cast("F", in_namespace(step(wrapped)))
 
 
 @click.command()
 @click.option("--reason", required=True, help="Why; everybody who looks will read it.")
+@with_reach
 @with_cluster
 @with_client
-def stop(client: Client, in_cluster: InCluster, reason: str) -> None:
-    """Stop every write from now on.
+def stop(client: Client, in_cluster: InCluster, reach: dict[str, str], reason: str) -> None:
+    """Stop every write from now on, or those in one namespace, or those of one step.
 
     What is in flight is recorded; nothing is cancelled or undone. With --cluster the API server itself refuses the
     daemon's writes: it works with your own kubeconfig, whatever state the daemon and its database are in.
 
     \b
     Example:  handrail stop --reason "release freeze until Monday"
+              handrail stop --in-namespace shop --reason "migration of the shop"
+              handrail stop --step rollout_undo --reason "it chose a wrong revision"
               handrail stop --cluster --namespace shop --reason "migration of the shop"
               handrail stop --cluster --reason "it misbehaves"
     """
     if in_cluster.wanted:
         in_cluster.stop(reason)
         return
-    _say(client.post("/api/v1/stop", {"why": reason}))
+    _say(client.post("/api/v1/stop", {"why": reason, **reach}))
 
 
 @click.command()
+@with_reach
 @with_cluster
 @with_client
-def start(client: Client, in_cluster: InCluster) -> None:
+def start(client: Client, in_cluster: InCluster, reach: dict[str, str]) -> None:
     """Let incidents go on where they stood.
 
-    A stop that the cluster held is given back with --cluster first; the daemon that met it waits for `handrail start`.
+    Without an option it lifts the stop of everything; `handrail status` names the others. What the cluster held is
+    given back there with --cluster first: the daemon that met it waits for `handrail start` all the same.
 
     \b
     Example:  handrail start
+              handrail start --in-namespace shop
               handrail start --cluster
               handrail start --cluster --namespace shop
     """
     if in_cluster.wanted:
         in_cluster.start()
         return
-    _say(client.post("/api/v1/start", {}))
+    _say(client.post("/api/v1/start", reach))
 
 
 @click.command()
@@ -56,9 +84,10 @@ def start(client: Client, in_cluster: InCluster) -> None:
 @with_cluster
 @with_client
 def status(client: Client, in_cluster: InCluster, as_json: bool) -> None:
-    """Say whether it is stopped, and what is open.
+    """Say what is stopped, and what is open.
 
-    By whom and why it was stopped, and how many incidents are open. With --cluster: which stops the cluster holds.
+    Every stop with who, why and since when, and how many incidents are open. With --cluster: which stops the
+    cluster holds.
 
     \b
     Example:  handrail status
@@ -71,12 +100,8 @@ def status(client: Client, in_cluster: InCluster, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
-    switch = found["switch"]
-    if found["stopped"]:
-        click.echo(f"STOPPED by {switch['by']} at {switch['at'][:19]}Z: {switch['why']}")
-    else:
-        click.echo("not stopped")
-    click.echo(plural(found["open_incidents"], "open incident"))
+    for line in found["lines"]:
+        click.echo(line)
 
 
 def _say(answer: dict[str, str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+from handrail.core import stops
 from handrail.core.words import because, clock, who_may
 from handrail.model import events as ev
 from handrail.model.approval import ApprovalRequest, Approvers, Person
@@ -107,7 +108,9 @@ def _not_now(incident: Incident) -> Refusal | None:
         detail = f"{incident.taken_by} has taken {incident.id}; it has to be given back first"
         return _no(Reason.TAKEN, detail)
     if incident.paused:
-        return _no(Reason.STOPPED, "everything is stopped; approve after `handrail start`")
+        said = stops.stopped(incident.stop) if incident.stop else "everything is stopped"
+        command = stops.to_start(incident.stop) if incident.stop else "`handrail start`"
+        return _no(Reason.STOPPED, f"{said}; approve after {command}")
     if incident.rehearsal is None or incident.request is None or incident.request.hash != incident.rehearsal.hash:
         return _no(Reason.APPROVAL_MISMATCH, "what was asked is not what was rehearsed; it is never carried out")
     return None

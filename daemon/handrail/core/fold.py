@@ -276,8 +276,8 @@ _CHANGES: dict[str, Callable[[Incident, Any, datetime], Change]] = {
     "replanned": lambda incident, _event, _at: _next_round(incident),
     "handed_over": lambda _i, event, _at: {"end": (event.reason, event.detail)},
     "suppressed": lambda _i, event, _at: {"end": (event.reason, event.detail)},
-    "paused": lambda _i, _event, _at: {"paused": True},
-    "resumed": lambda _i, _event, at: {"paused": False, "freed_at": at},
+    "paused": lambda _i, event, _at: {"paused": True, "stop": event},
+    "resumed": lambda _i, _event, at: {"paused": False, "stop": None, "freed_at": at},
     "taken": lambda _i, event, at: {"taken_by": event.by, "taken_at": at},
     "given_back": lambda _i, _event, at: {"taken_by": None, "taken_at": None, "freed_at": at},
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from handrail.core import stops
 from handrail.core.allow import beyond_limits, mode_of, never_written
 from handrail.model.approval import ApprovalRequest
 from handrail.model.incident import Incident, State
@@ -56,7 +57,7 @@ def judge(facts: GateFacts, policy: Policy, own_namespace: str, write: Write, di
     """None lets the intent pass; else the first refusal in the gate's order."""
     incident = facts.incident
     return (
-        _stopped(facts)
+        _stopped(facts, write)
         or _lease(facts)
         or _state(incident, direction)
         or _allowed(incident, policy, own_namespace, write)
@@ -65,10 +66,10 @@ def judge(facts: GateFacts, policy: Policy, own_namespace: str, write: Write, di
     )
 
 
-def _stopped(facts: GateFacts) -> Refusal | None:
-    if facts.switch.stopped:
-        who = facts.switch.by or "somebody"
-        return Refusal(reason=Reason.STOPPED, detail=f"stopped by {who}: {facts.switch.why or 'no reason given'}")
+def _stopped(facts: GateFacts, write: Write) -> Refusal | None:
+    stop = stops.concerning(facts.switch, facts.incident, write.object.namespace)
+    if stop is not None:
+        return Refusal(reason=Reason.STOPPED, detail=stops.stopped(stop))
     if facts.incident.taken_by is not None:
         return Refusal(reason=Reason.TAKEN, detail=f"{facts.incident.taken_by} has taken this incident")
     return None

@@ -9,12 +9,14 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from handrail.core import stops
+from handrail.core.standing import half_done
 from handrail.model import events as ev
 from handrail.model.incident import Incident, State
 from handrail.model.policy import Policy
 from handrail.model.reason import Reason
 from handrail.model.step import Verdict
-from handrail.model.switch import Switch
+from handrail.model.switch import Stop, Switch
 from handrail.model.value import Value
 from handrail.model.write import Direction
 
@@ -95,13 +97,20 @@ def _under_flags(incident: Incident, switch: Switch, now: datetime) -> Move | No
         if now <= until:
             return Idle(waiting_for=f"{incident.taken_by}, who has taken it", until=until)
         return _hand_over(Reason.TAKEN_TOO_LONG, f"{incident.taken_by} took it and did not give it back")
-    if switch.stopped and not incident.paused:
-        return Record(events=(ev.Paused(by=switch.by, why=switch.why),))
-    if incident.paused and not switch.stopped:
-        return Record(events=(ev.Resumed(by=switch.by),))
+    stop, standing = stops.concerning(switch, incident), incident.stop
+    if stop is not None and (standing is None or standing.reach != stop.reach):
+        return Record(events=(paused(incident, stop),))
+    if stop is not None:
+        return Idle(waiting_for=f"start, since {stops.stopped(stop)}")
     if incident.paused:
-        return Idle(waiting_for="start, since everything is stopped")
+        lifted = switch.of(standing.reach) if standing else None
+        return Record(events=(ev.Resumed(by=lifted.by if lifted else ""),))
     return None
+
+
+def paused(incident: Incident, stop: Stop) -> ev.Paused:
+    """What its thread is told: who stopped it, why, and what that leaves half-done."""
+    return ev.Paused(by=stop.by, why=stop.why, reach=stop.reach, half_done=half_done(incident))
 
 
 def _forward(incident: Incident, policy: Policy, now: datetime) -> Move:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from handrail.core import stops
 from handrail.core.words import because, clock, one_line, plural, span
 from handrail.model.approval import ApprovalRequest
 from handrail.model.events import Result
 from handrail.model.incident import Incident, State, WriteRun
+from handrail.model.switch import EVERYTHING
 from handrail.model.write import Direction
 
 SENTENCE = 700
@@ -31,7 +33,7 @@ def status(incident: Incident, now: datetime) -> str:
             f"{incident.taken_by} has taken this; Handrail does nothing to it.{_half_done(incident)}", SENTENCE
         )
     if incident.paused:
-        return one_line(f"Everything is stopped; nothing is written.{_half_done(incident)}", SENTENCE)
+        return one_line(f"{_stopped(incident)}; nothing is written.{_half_done(incident)}", SENTENCE)
     return one_line(_doing(incident, now), SENTENCE)
 
 
@@ -45,7 +47,8 @@ def next_action(incident: Incident, now: datetime) -> str:
     if incident.taken_by is not None:
         return f"`handrail give-back {id_}` lets Handrail go on where it stood."
     if incident.paused:
-        return "`handrail start` lets incidents go on where they stood."
+        command = stops.to_start(incident.stop) if incident.stop else "`handrail start`"
+        return f"{command} lets incidents go on where they stood."
     if incident.state is State.ASKING and not _too_late(incident, now):
         return f"Decide here, or with `handrail approve {id_}`, `handrail reject {id_}` or `handrail take {id_}`."
     return f"`handrail take {id_}` keeps Handrail off it; `handrail stop --reason TEXT` stops everything."
@@ -56,6 +59,20 @@ def still_in_place(incident: Incident) -> tuple[str, ...]:
     undone = set(incident.undone_steps)
     now = (run.intent for run in incident.done_writes if run.intent.direction is Direction.DO)
     return incident.done_before + tuple(one_line(i.write.summary, 200) for i in now if i.step not in undone)
+
+
+def half_done(incident: Incident) -> str:
+    """One sentence or two, never nothing: what stands in the world now, and what nobody can tell."""
+    return _half_done(incident).strip()
+
+
+def _stopped(incident: Incident) -> str:
+    """Everything, or what of it concerns this one; who and why where the journal says so."""
+    stop = incident.stop
+    if stop is None or (stop.reach == EVERYTHING and not stop.held):
+        return f"Everything is stopped{f' by {stop.by}: {one_line(stop.why, 300)}' if stop and stop.by else ''}"
+    said = stops.stopped(stop)
+    return f"{said[0].upper()}{said[1:]}"
 
 
 def _too_late(incident: Incident, now: datetime) -> bool:

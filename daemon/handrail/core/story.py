@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from handrail.core import stops
 from handrail.core.grouping import QUIET_AFTER_END
 from handrail.core.words import because, clock, one_line, plural, who_may
 from handrail.model import events as ev
@@ -155,6 +156,12 @@ def _step_undone(event: ev.StepUndone) -> str:
     return f"Step {event.step + 1} is taken back{f': {event.detail}' if event.detail else ''}."
 
 
+def _paused(event: ev.Paused) -> str:
+    said = stops.stopped(event)
+    told = f"{said[0].upper()}{said[1:]}" if event.held else said
+    return f"{told}. {event.half_done}".rstrip()
+
+
 def _suppressed(event: ev.Suppressed) -> str:
     into = f" It goes on as {event.into}." if event.into else ""
     return f"Closed, nothing to do: {because(event.reason, event.detail)}.{into}"
@@ -187,7 +194,7 @@ _TELLS: dict[str, Callable[[Any], str | None]] = {
     "replanned": lambda _event: "Looking anew for another round, knowing what was tried.",
     "handed_over": lambda event: f"Handed over to a person: {because(event.reason, event.detail)}.",
     "suppressed": _suppressed,
-    "paused": lambda event: f"{event.by or 'somebody'} stopped everything: {event.why or 'no reason given'}.",
+    "paused": _paused,
     "resumed": lambda event: f"{event.by or 'somebody'} started it again; it goes on where it stood.",
     "taken": lambda event: f"{event.by} took it; nothing is done to it until it is given back.",
     "given_back": lambda event: f"{event.by} gave it back; it goes on where it stood.",

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from handrail.core.fingerprint import fingerprint
 from handrail.core.standing import still_in_place
+from handrail.effects.latch import held_by_cluster, latch
 from handrail.effects.rehearse import shown_by, stamp
 from handrail.effects.send import carry_out
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.errors import Bug
+from handrail.model.hands import Held
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason, Refusal
 from handrail.model.saga import RehearsedWrite, Saga, SagaStep
@@ -91,7 +93,7 @@ async def _same_as_shown(tools: Tools, write: Write, expected: str, shown: str |
     """
     dry = await tools.hands.dry_run(write)
     if isinstance(dry, Refusal):
-        return dry
+        return await held_by_cluster(tools, write, dry) or dry
     live = fingerprint(dry.before, with_replicas=write.sets_replicas)
     if expected and live != expected:
         return Refusal(reason=Reason.DRIFTED, detail=f"somebody has changed {write.object} since it was approved")
@@ -105,6 +107,8 @@ async def _same_as_shown(tools: Tools, write: Write, expected: str, shown: str |
 
 async def _no(tools: Tools, incident: Incident, index: int, refusal: Refusal) -> Incident:
     """Before the first intent: void, or hand over where the gate says never. After it: the step has failed."""
+    if isinstance(refusal, Held):
+        return await latch(tools, incident, refusal)
     if refusal.reason in (Reason.STOPPED, Reason.TAKEN, Reason.LEASE_LOST):
         return incident
     if incident.has_acted:
@@ -159,6 +163,8 @@ async def _undo_write(tools: Tools, incident: Incident, index: int, write: Write
     rehearsed = incident.rehearsal.of(last.intent.step, last.intent.write)
     shown = rehearsed.undo_diff if rehearsed and rehearsed.rehearsed else None
     version = await _same_as_shown(tools, write, last.outcome.after, shown)
+    if isinstance(version, Held):
+        return await latch(tools, incident, version)
     if isinstance(version, Refusal):
         return await _cannot(tools, incident, index, f"{version.reason}: {version.detail}")
     intent = ev.Intent(

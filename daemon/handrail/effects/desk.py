@@ -7,17 +7,20 @@ from typing import Any
 import structlog
 
 from handrail.adapters.http import Reply
+from handrail.adapters.slack import USAGE, Command, read
 from handrail.core.answer import decide, hold, is_one_of
 from handrail.core.card import card
 from handrail.core.reading import may_read
 from handrail.core.report import report
 from handrail.core.story import line
+from handrail.effects import switching
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.approval import Approvers, Person
 from handrail.model.errors import HeadMoved
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason, Refusal
+from handrail.model.switch import EVERYTHING, Reach
 
 log = structlog.get_logger("desk")
 
@@ -112,21 +115,25 @@ class PeoplesDesk:
         gone = f"the policy does not name {person} as an approver any more"
         return Refusal(reason=Reason.NOT_AN_APPROVER, detail=gone)
 
-    async def switch(self, stop: bool, person: Person, why: str) -> Reply:
-        policy = self._tools.policy.last_good()
-        if not (is_one_of(policy.operators, person) or is_one_of(policy.approvers, person)):
-            detail = f"{person} is neither an operator nor an approver in the policy"
-            return self._no(Refusal(reason=Reason.NOT_AN_APPROVER, detail=detail), "switch")
-        if stop and not why.strip():
-            return Reply(ok=False, message="say why: handrail stop --reason TEXT")
-        await self._tools.store.set_switch(stop, by=str(person), why=why)
-        done = "stopped: nothing is written any more until `handrail start`" if stop else "started: incidents go on"
-        return Reply(ok=True, message=done)
+    async def switch(self, stop: bool, person: Person, why: str, reach: Reach = EVERYTHING) -> Reply:
+        no = switching.may_press(self._tools.policy.last_good(), person)
+        if no is not None:
+            return self._no(no, "switch")
+        return await switching.press(self._tools, stop, person, why, reach)
+
+    async def command(self, command: Command) -> str:
+        """What `/handrail …` in Slack is answered: the same as on the command line, by the same rules."""
+        person = Person(via="slack", name=command.user)
+        order = read(command.text)
+        if order is None:
+            return f"That can't be read, and nothing was done. Write {USAGE}."
+        if order.verb == "status":
+            no = switching.may_press(self._tools.policy.last_good(), person)
+            return self._no(no, "read").message if no else "\n".join((await self.status())["lines"])
+        return (await self.switch(order.verb == "stop", person, order.why, order.reach)).message
 
     async def status(self) -> dict[str, Any]:
-        switch = await self._tools.store.switch()
-        heads = await self._tools.store.open_heads()
-        return {"stopped": switch.stopped, "switch": switch.model_dump(mode="json"), "open_incidents": len(heads)}
+        return await switching.standing(self._tools)
 
     async def audit(self) -> dict[str, Any]:
         return (await self._tools.store.audit()).model_dump(mode="json")

@@ -11,10 +11,11 @@ from handrail.core.blast import blast
 from handrail.core.fingerprint import NOT_COMING_BACK, diff, fingerprint, gone
 from handrail.core.gate import Rules, foresee, free_from
 from handrail.effects.around import around
+from handrail.effects.latch import held_by_cluster, latch
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.errors import Bug
-from handrail.model.hands import DryRun
+from handrail.model.hands import DryRun, Held
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason, Refusal
 from handrail.model.saga import Rehearsal, RehearsedWrite, Saga, SagaStep
@@ -70,7 +71,7 @@ async def _rehearsal(tools: Tools, saga: Saga) -> Rehearsal | Refusal:
 
 
 async def look(tools: Tools, step: SagaStep) -> Sight | Refusal:
-    """The step's own look, and its check on what it saw."""
+    """The step's own look, its check on what it saw, and whether somebody wants to be left alone there."""
     code = tools.steps[step.step]
     seen = await code.look(tools.eyes, step.target)
     if seen is None:
@@ -94,7 +95,7 @@ async def _one(tools: Tools, step: int, write: Write, *, depends: bool) -> Rehea
         return RehearsedWrite(step=step, write=write, fingerprint="", after="", diff="", undo_diff="", rehearsed=False)
     dry = await tools.hands.dry_run(write)
     if isinstance(dry, Refusal):
-        return dry
+        return await held_by_cluster(tools, write, dry) or dry
     return shown_by(dry, step, write)
 
 
@@ -125,7 +126,10 @@ def shown_by(dry: DryRun, step: int, write: Write) -> RehearsedWrite | Refusal:
 
 
 async def _refused(tools: Tools, incident: Incident, refusal: Refusal) -> Incident:
-    """The world moved between look and rehearsal: gather again. Else the server (or a check) said no."""
+    """The world moved between look and rehearsal: gather again. The cluster holds a stop: it is ours from now on, and
+    this goes on from here after `start`. Else the server (or a check) said no."""
+    if isinstance(refusal, Held):
+        return await latch(tools, incident, refusal)
     if refusal.reason in (Reason.DRIFTED, Reason.NO_CHANGE, Reason.NO_HEALTHY_REVISION, Reason.ROLLOUT_IN_PROGRESS):
         voided = ev.Voided(reason=refusal.reason, detail=refusal.detail)
         return await tools.store.append(incident, (voided,))

@@ -6,15 +6,17 @@ times at most, each through the whole gate. A lost answer leaves the intent open
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from handrail.adapters.kubernetes import carries_key, is_gone
 from handrail.core.fingerprint import fingerprint
 from handrail.core.gate import GateFacts, judge
+from handrail.effects.latch import held_by_cluster, latch, stop_of
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.errors import Bug, OutcomeUnknown, Transient
-from handrail.model.hands import Answer, Sent
+from handrail.model.hands import Answer, Held, Sent
 from handrail.model.incident import Incident, WriteRun
 from handrail.model.reason import Reason, Refusal
 from handrail.model.switch import Permit
@@ -57,7 +59,7 @@ async def _gate(
 
 async def _send(tools: Tools, incident: Incident, intent: ev.Intent, permit: Permit) -> Incident:
     try:
-        sent = await tools.hands.send(permit)
+        sent = await _in_time(tools, permit)
     except OutcomeUnknown:
         return incident
     except Transient as away:
@@ -66,7 +68,33 @@ async def _send(tools: Tools, incident: Incident, intent: ev.Intent, permit: Per
         raise
     if sent.answer is Answer.CONFLICT:
         return await _after_conflict(tools, incident, intent)
+    held = await held_by_cluster(tools, permit.write, sent) if sent.answer is Answer.REFUSED else None
+    if held is not None:
+        return await _held(tools, incident, permit, held)
     return await tools.store.append_outcome(incident.id, _outcome(permit.write, sent))
+
+
+async def _held(tools: Tools, incident: Incident, permit: Permit, held: Held) -> Incident:
+    """Surely not applied, so it may be written again after `start`; but one with this very version that was lost
+    before may still land, and stays unknown."""
+    run = incident.open_write
+    if run is not None and permit.resource_version in run.attempts[:-1]:
+        return await latch(tools, incident, held)
+    absent = ev.Outcome(key=permit.write.key, result=ev.Result.ABSENT, reason=held.reason, detail=held.detail)
+    return await tools.store.append_outcome(incident.id, absent, held=stop_of(held))
+
+
+async def _in_time(tools: Tools, permit: Permit) -> Sent:
+    """The write must have ended, one way or the other, while the lease still holds (design, state rule 5). Raises
+    Transient where too little is left of it, or the server is away (surely not applied), and OutcomeUnknown."""
+    left = tools.store.seconds_left(permit.incident)
+    if left is not None and left <= 0:
+        raise Transient("too little is left of the lease to send it", retry_after=1.0)
+    try:
+        async with asyncio.timeout(left):
+            return await tools.hands.send(permit)
+    except TimeoutError as over:
+        raise OutcomeUnknown(f"{permit.write.summary}: no answer while the lease held") from over
 
 
 def _outcome(write: Write, sent: Sent) -> ev.Outcome:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -18,7 +18,7 @@ from handrail.model.plan import Planner
 from handrail.model.policy import Policy
 from handrail.model.reason import Refusal
 from handrail.model.signs import NoSigns, Signs
-from handrail.model.step import Eyes, Step
+from handrail.model.step import Eyes, Rule, Step
 from handrail.model.target import LabelledTarget
 
 
@@ -37,6 +37,21 @@ class PolicySource(Protocol):
     def __call__(self) -> Policy: ...
 
     def last_good(self) -> Policy: ...
+
+
+class Rights(Protocol):
+    """Raises Transient, Permanent where the API server does not say."""
+
+    async def may_any(self, rules: Sequence[Rule], namespace: str) -> bool:
+        """Whether anything of it may be done there, "" being the whole cluster."""
+        ...
+
+
+class NobodyAsked:
+    """Where rights are not looked at, none is taken to be gone."""
+
+    async def may_any(self, rules: Sequence[Rule], namespace: str) -> bool:
+        return True
 
 
 class Model(Protocol):
@@ -62,3 +77,4 @@ class Tools:
     now: Callable[[], datetime]
     new_id: Callable[[], str]
     signs: Signs = field(default_factory=NoSigns)
+    rights: Rights = field(default_factory=NobodyAsked)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from handrail.model.reason import Reason, Refusal
-from handrail.model.switch import Permit
+from handrail.model.switch import EVERYTHING, Permit, Reach
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw, Value
 from handrail.model.write import Write
@@ -23,6 +23,14 @@ class DryRun(Value):
     resource_version: str
 
 
+class Held(Refusal):
+    """The API server refused because of a stop that the cluster itself holds; `detail` is the reason that the person
+    who put it there wrote."""
+
+    reason: Reason = Reason.STOPPED
+    reach: Reach = EVERYTHING
+
+
 class Answer(StrEnum):
     """`done`: 2xx. `conflict`: 409, look for our key first. `refused`: the server said no, nothing was applied."""
 
@@ -32,12 +40,13 @@ class Answer(StrEnum):
 
 
 class Sent(Value):
-    """`object` is the object after the write (with `done`, but for delete and evict)."""
+    """`object` is the object after the write (with `done`, but for delete and evict). `held` goes with `refused`."""
 
     answer: Answer
     object: Raw | None = None
     reason: Reason | None = None
     detail: str = ""
+    held: Held | None = None
 
 
 class Hands(Protocol):

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from handrail.model.alert import Alert
 from handrail.model.approval import ApprovalRequest, Person
-from handrail.model.events import Follows, Intent, Outcome, Result, Verified, Waiting
+from handrail.model.events import Follows, Intent, Outcome, Paused, Result, Verified, Waiting
 from handrail.model.evidence import Away, EvidenceItem
 from handrail.model.finding import Finding
 from handrail.model.menu import Menu
@@ -79,8 +79,8 @@ class WriteRun(Value):
 class Incident(Value):
     """`seq` is the journal's head that this was folded from; every decision commits only onto that head.
 
-    `freed_at` is when a stop ended last, or a person gave it back. `follows` is the closed incident whose alert fires
-    on; until `held_until` it waits for whether nothing is wrong indeed.
+    `stop` is the one that it is paused for; `freed_at` is when a stop ended last, or a person gave it back. `follows`
+    is the closed incident that this one goes on from; until `held_until` it waits for whether nothing is wrong indeed.
     """
 
     id: str
@@ -125,6 +125,7 @@ class Incident(Value):
     failure: tuple[Reason, str] | None = None
     end: tuple[Reason | None, str] | None = None
     paused: bool = False
+    stop: Paused | None = None
     taken_by: Person | None = None
     taken_at: datetime | None = None
     freed_at: datetime | None = None

@@ -12,6 +12,7 @@ from aiohttp import web
 from handrail.adapters.http.who import Who
 from handrail.model.approval import Person
 from handrail.model.errors import HandrailError, Transient
+from handrail.model.switch import EVERYTHING, Reach, Scope
 from handrail.model.value import Value
 
 log = structlog.get_logger("http")
@@ -20,6 +21,7 @@ VERBS = ("approve", "reject", "take", "give-back")
 ID = r"{id:[A-Za-z0-9][A-Za-z0-9._-]{0,99}}"
 MOST_ROWS = 1000
 MOST_WHY = 500
+MOST_NAME = 100
 
 
 class Reply(Value):
@@ -44,7 +46,7 @@ class Desk(Protocol):
 
     async def decide(self, id_: str, verb: str, person: Person, request: str | None) -> Reply: ...
 
-    async def switch(self, stop: bool, person: Person, why: str) -> Reply: ...
+    async def switch(self, stop: bool, person: Person, why: str, reach: Reach) -> Reply: ...
 
     async def status(self) -> dict[str, Any]: ...
 
@@ -141,10 +143,12 @@ class _Api:
         return await self._switch(request, person, stop=False)
 
     async def _switch(self, request: web.Request, person: Person, *, stop: bool) -> web.Response:
-        why = (await _body(request)).get("why", "")
-        if not isinstance(why, str):
-            return _error(400, "why: a text")
-        return _reply(await self._desk.switch(stop, person, why[:MOST_WHY]))
+        body = await _body(request)
+        why = body.get("why", "")
+        reach = _reach(body)
+        if not isinstance(why, str) or reach is None:
+            return _error(400, "why, namespace, step: texts, and not both a namespace and a step")
+        return _reply(await self._desk.switch(stop, person, why[:MOST_WHY], reach))
 
     async def status(self, _request: web.Request, _person: Person) -> web.Response:
         return web.json_response(await self._desk.status())
@@ -163,6 +167,17 @@ async def _body(request: web.Request) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise web.HTTPBadRequest(reason="the body must be a JSON object")
     return data
+
+
+def _reach(body: dict[str, Any]) -> Reach | None:
+    """Everything only where nothing else is named: what can't be read is taken for neither more nor less."""
+    named = [(scope, body[scope]) for scope in (Scope.NAMESPACE, Scope.STEP) if scope in body]
+    if not named:
+        return EVERYTHING
+    scope, name = named[0]
+    if len(named) > 1 or not isinstance(name, str) or not name:
+        return None
+    return Reach(scope=scope, name=name[:MOST_NAME])
 
 
 def _reply(reply: Reply) -> web.Response:

@@ -101,4 +101,6 @@ def _no(write: Write, reply: Reply) -> Refusal:
     if reply.status == 409 or wrong_uid(reply):
         return Refusal(reason=Reason.DRIFTED, detail=reply.sentence)
     sent = answer_of(write, reply, moved=False)
+    if sent.held is not None:
+        return sent.held
     return Refusal(reason=sent.reason or Reason.REFUSED_BY_SERVER, detail=sent.detail)

@@ -64,6 +64,13 @@ class KubernetesRights:
         """The rights that are missing, in order. Raises Transient, Permanent."""
         return [right for right in _rights(rules, namespaces) if not await self._may(right)]
 
+    async def may_any(self, rules: Sequence[Rule], namespace: str) -> bool:
+        """Whether anything of it may be done there, "" being the whole cluster. Raises Transient, Permanent."""
+        for right in _rights(rules, [namespace]):
+            if await self._may(right):
+                return True
+        return False
+
     async def too_much(self, namespaces: Sequence[str]) -> list[Right]:
         """Clearly excessive rights that we have all the same, in order."""
         probes = [

@@ -7,18 +7,29 @@ from a bad patch (cluster-behaviour, "Preconditions on writes").
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from handrail.adapters.kubernetes.paths import collection, path_of
 from handrail.adapters.kubernetes.wire import Reply, Request
+from handrail.core.admission import STOP_ANNOTATION
 from handrail.model.errors import Bug, OutcomeUnknown
-from handrail.model.hands import Answer, Sent
+from handrail.model.hands import Answer, Held, Sent
 from handrail.model.reason import Reason
+from handrail.model.switch import Reach, Scope
 from handrail.model.value import Raw
 from handrail.model.write import KEY_ANNOTATION, Verb, Write
 
 OWNER = "handrail"
 """The field manager."""
+
+_STOP = re.compile(
+    r"""\S+ ".*?" is forbidden: ValidatingAdmissionPolicy '[^']*-stop' with binding '[^']*' denied request: """
+    + re.escape(STOP_ANNOTATION)
+    + r" on namespace (?P<namespace>[a-z0-9-]+): (?P<why>.*)",
+    re.DOTALL,
+)
+"""The server's own frame comes first, so nothing that stands in an annotation can pass for it."""
 
 
 def carries_key(live: Raw, key: str) -> bool:
@@ -66,7 +77,19 @@ def answer_of(write: Write, reply: Reply, *, moved: bool) -> Sent:
         return Sent(answer=Answer.DONE, detail="it was gone already")
     if reply.status == 409 or (reply.status == 422 and moved and not wrong_uid(reply)):
         return Sent(answer=Answer.CONFLICT, detail=reply.sentence)
+    held = held_by(write, reply)
+    if held is not None:
+        return Sent(answer=Answer.REFUSED, reason=held.reason, detail=held.detail, held=held)
     return Sent(answer=Answer.REFUSED, reason=_reason(write, reply), detail=reply.sentence)
+
+
+def held_by(write: Write, reply: Reply) -> Held | None:
+    """The stop that the write's namespace bears, if that is why it was refused; the words are core/admission.py's."""
+    found = _STOP.match(reply.sentence) if reply.status == 403 else None
+    if found is None or not write.object.namespace or found["namespace"] != write.object.namespace:
+        return None
+    reach = Reach(scope=Scope.NAMESPACE, name=write.object.namespace)
+    return Held(reach=reach, detail=found["why"].strip() or "no reason given")
 
 
 def wrong_uid(reply: Reply) -> bool:

@@ -43,6 +43,19 @@ def message(card: Card) -> tuple[str, list[Json]]:
     return text, [*above, *_diffs(card, room), *below]
 
 
+STOP: Json = {
+    "title": {"type": "plain_text", "text": "Stop everything?", "emoji": False},
+    "text": {
+        "type": "plain_text",
+        "text": "Nothing is written any more, for any incident, until somebody types /handrail start.",
+        "emoji": False,
+    },
+    "confirm": {"type": "plain_text", "text": "Stop everything", "emoji": False},
+    "deny": {"type": "plain_text", "text": "Not now", "emoji": False},
+    "style": "danger",
+}
+
+
 def _header(card: Card) -> Json:
     title = plain(card.title, HEADER - 15) or plain(card.incident, HEADER - 15) or "incident"
     return {"type": "header", "text": {"type": "plain_text", "text": f"{title} [{card.state}]", "emoji": False}}
@@ -120,6 +133,7 @@ def _buttons(card: Card) -> list[Json]:
         {**_button("approve", "Approve", value), "style": "primary", "confirm": confirm},
         {**_button("reject", "Reject", value), "style": "danger"},
         _button("take", "Take over", value),
+        {**_button("stop", "Stop everything", value), "style": "danger", "confirm": STOP},
     ]
     return [{"type": "actions", "block_id": "decide", "elements": elements}]
 

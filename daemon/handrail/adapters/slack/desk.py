@@ -9,21 +9,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from handrail.adapters.slack.blocks import message
 from handrail.adapters.slack.errors import Refused, slack_errors
 from handrail.adapters.slack.markup import commands, prose, with_mentions
 from handrail.model.card import Card
 from handrail.model.config import SlackConfig
-from handrail.model.errors import HandrailError
+from handrail.model.errors import HandrailError, Permanent
 from handrail.model.value import Value
 
 log = structlog.get_logger("slack")
 
 CALL_SECONDS = 10
+HOOKS = ("https://hooks.slack.com/", "https://hooks.slack-gov.com/")
 LINE = 1_500
 
 _UNREACHABLE = frozenset(
@@ -122,6 +125,24 @@ class SlackDesk:
         """Only that person sees it."""
         with slack_errors("chat.postEphemeral"):
             await self.client().chat_postEphemeral(channel=channel, user=user, text=commands(text, LINE))
+
+    async def respond(self, address: str, text: str) -> None:
+        """To a slash command, where only that person sees it, in whatever channel they are. Raises Permanent for an
+        address that is none of Slack's."""
+        if not address.startswith(self._answers_at()):
+            raise Permanent("the address for the answer is none of Slack's; nothing was sent")
+        lines = "\n".join(commands(line, LINE) for line in text.splitlines())
+        with slack_errors("response_url"):
+            answer = await AsyncWebhookClient(address, timeout=CALL_SECONDS, retry_handlers=[]).send(
+                text=lines, response_type="ephemeral"
+            )
+        if answer.status_code != 200:
+            raise Permanent(f"Slack refused an answer to a command: status {answer.status_code}")
+
+    def _answers_at(self) -> tuple[str, ...]:
+        """Slack's own, or that of the server that stands for it in the configuration."""
+        base = urlsplit(self._config.base_url)
+        return HOOKS if base.hostname in (None, "slack.com") else (*HOOKS, f"{base.scheme}://{base.netloc}/")
 
     async def check(self) -> list[str]:
         """What would keep Slack from working, one sentence a problem with what to do; docs/slack.md explains each."""

@@ -1,6 +1,6 @@
-"""The clicks of people, through Socket Mode: acknowledged first, handed on once, answered to the one who clicked.
+"""What people click and type, through Socket Mode: acknowledged first, handed on once, answered to that one person.
 
-Never decides whether a click counts. Never ends because Slack is away: each connection is one client of slack-sdk, and
+Never decides whether it counts. Never ends because Slack is away: each connection is one client of slack-sdk, and
 a new one takes its place when it is gone for a while. slack-sdk itself would retry a refused WebSocket address for
 ever, so the address is taken away from it. A click on a dead connection is lost, as Slack never sends it again: people
 can decide through the command line too.
@@ -21,6 +21,7 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
+from handrail.adapters.slack.commands import COMMAND, Command, heard
 from handrail.adapters.slack.desk import SlackDesk
 from handrail.adapters.slack.errors import slack_errors
 from handrail.model.errors import HandrailError, Permanent, Transient
@@ -28,7 +29,7 @@ from handrail.model.value import Value
 
 log = structlog.get_logger("slack")
 
-VERBS = frozenset({"approve", "reject", "take"})
+VERBS = frozenset({"approve", "reject", "take", "stop"})
 REMEMBERED = 2_000
 CLOSE_SECONDS = 1.0
 
@@ -53,8 +54,13 @@ class Pace(Value):
     most_wait: float = 60.0
 
 
+async def _no_commands(_command: Command) -> str:
+    return f"nothing listens to {COMMAND} here; use the command line"
+
+
 class ClickStream:
-    """`on_click` returns the sentence for the person who clicked; what it raises is told to that person too."""
+    """`on_click` and `on_command` return the sentence for the person who used them; what they raise is told to that
+    person too."""
 
     def __init__(
         self,
@@ -62,10 +68,13 @@ class ClickStream:
         app_token: Callable[[], str],
         on_click: Callable[[Click], Awaitable[str]],
         pace: Pace | None = None,
+        *,
+        on_command: Callable[[Command], Awaitable[str]] = _no_commands,
     ) -> None:
         self._desk = desk
         self._app_token = app_token
         self._on_click = on_click
+        self._on_command = on_command
         self._pace = pace or Pace()
         self._seen: OrderedDict[str, None] = OrderedDict()
         self._answers: set[asyncio.Task[None]] = set()
@@ -131,6 +140,9 @@ class ClickStream:
             # the person meant it all the same, and an answer counts only once
             log.warning("a click could not be acknowledged", why=f"{type(lost).__name__}: {lost}")
         if self._is_new(request.envelope_id):
+            command = heard(request.type, request.payload)
+            if command is not None:
+                self._start(command)
             for click, key in _clicks(request):
                 if self._is_new(key):
                     self._start(click)
@@ -143,28 +155,38 @@ class ClickStream:
             self._seen.popitem(last=False)
         return True
 
-    def _start(self, click: Click) -> None:
-        task = asyncio.ensure_future(self._answer(click))
+    def _start(self, asked: Click | Command) -> None:
+        task = asyncio.ensure_future(self._answer(asked))
         self._answers.add(task)
         task.add_done_callback(self._answers.discard)
 
-    async def _answer(self, click: Click) -> None:
+    def _carry_out(self, asked: Click | Command) -> Awaitable[str]:
+        return self._on_click(asked) if isinstance(asked, Click) else self._on_command(asked)
+
+    async def _answer(self, asked: Click | Command) -> None:
         """One that breaks must not end the others, nor leave its person without a word: its task is looked at."""
-        deciding = asyncio.ensure_future(self._on_click(click))
+        deciding = asyncio.ensure_future(self._carry_out(asked))
         try:
             await asyncio.wait({deciding})
         finally:
             deciding.cancel()
         error = deciding.exception()
         if error is not None:
-            log.error("a click was not carried out", incident=click.incident, verb=click.verb, exc_info=error)
+            log.error("what a person asked for was not carried out", asked=_named(asked), exc_info=error)
             said = f"That did not work, nothing was decided: {_short(error)}. Try again, or use the command line."
         else:
             said = deciding.result()
         try:
-            await self._desk.whisper(click.channel, click.user, said)
+            if isinstance(asked, Click):
+                await self._desk.whisper(asked.channel, asked.user, said)
+            else:
+                await self._desk.respond(asked.respond, said)
         except HandrailError as untold:
-            log.warning("a person could not be answered", incident=click.incident, why=str(untold))
+            log.warning("a person could not be answered", asked=_named(asked), why=str(untold))
+
+
+def _named(asked: Click | Command) -> str:
+    return f"{asked.verb} {asked.incident}" if isinstance(asked, Click) else f"{COMMAND} {asked.text[:60]}"
 
 
 def _short(error: BaseException) -> str:

@@ -26,7 +26,7 @@ from sqlalchemy.engine import Dialect
 
 from handrail.model.errors import Bug
 
-SCHEMA = 3
+SCHEMA = 4
 """What this build migrates to and needs at least (migrations/versions)."""
 
 READER = 1
@@ -195,8 +195,23 @@ switch = Table(
     Column("why", Words, nullable=False),
     Column("at", UtcText),
     Column("head", Integer, nullable=False),
+    Column("known_head", Integer, nullable=False, server_default="0"),
 )
-"""`head` is the newest seq of the stream SYSTEM, so that a cut-off end shows."""
+"""`head` is the newest seq of the stream SYSTEM, so that a cut-off end shows. While `known_head` is the same, `stops`
+has the truth and `stopped` says that any stop is on; else an older build pressed last, and this row speaks for
+everything."""
+
+stops = Table(
+    "stops",
+    metadata,
+    Column("scope", Words, primary_key=True),
+    Column("name", Words, primary_key=True),
+    Column("stopped", Boolean, nullable=False),
+    Column("by", Words, nullable=False),
+    Column("why", Words, nullable=False),
+    Column("at", UtcText, nullable=False),
+)
+"""The newest press of each reach that was ever stopped."""
 
 blobs = Table(
     "blobs",

@@ -33,7 +33,7 @@ from handrail.model.errors import HeadMoved, Transient
 from handrail.model.events import Attempted, Entry, Event, Gathered, Intent, ModelAnswered, Outcome
 from handrail.model.incident import Incident
 from handrail.model.reason import Refusal
-from handrail.model.switch import Permit, Switch
+from handrail.model.switch import EVERYTHING, Permit, Reach, Stop, Switch
 
 ACTOR = "handrail"
 
@@ -186,9 +186,13 @@ class Store:
         wanted = tuple(uids)
         return await self._database.read(lambda tx: starts.recent(tx, incident, wanted))
 
-    async def append_outcome(self, incident_id: str, outcome: Outcome, *, actor: str = ACTOR) -> Incident:
-        """What became of a write: wherever the head is, also after the end, and once per attempt."""
-        return await self._database.write(lambda tx: late.append_outcome(tx, incident_id, outcome, actor))
+    async def append_outcome(
+        self, incident_id: str, outcome: Outcome, *, held: Stop | None = None, actor: str = ACTOR
+    ) -> Incident:
+        """What became of a write: wherever the head is, also after the end, and once per attempt. `held` is the stop
+        of the cluster's that refused it: latched in the same transaction."""
+
+        return await self._database.write(lambda tx: late.append_outcome(tx, incident_id, outcome, held, actor))
 
     async def answer_model(
         self, incident_id: str, answered: ModelAnswered, blobs: Mapping[str, str], *, actor: str = ACTOR
@@ -257,8 +261,15 @@ class Store:
     async def switch(self) -> Switch:
         return await self._database.read(stop.switch_now)
 
-    async def set_switch(self, stopped: bool, *, by: str, why: str) -> Switch:
-        return await self._database.write(lambda tx: stop.set_switch(tx, stopped, by, why))
+    async def set_switch(self, stopped: bool, *, by: str, why: str, reach: Reach = EVERYTHING) -> Switch:
+        """A person's press, committed when this returns; the whole switch as it stands then."""
+        pressed = Stop(reach=reach, on=stopped, by=by, why=why)
+        return await self._database.write(lambda tx: stop.press(tx, pressed))
+
+    async def latch(self, incident: Incident, held: Stop, events: Sequence[Event], *, actor: str = ACTOR) -> Incident:
+        """What the cluster refused becomes a stop of ours, in one transaction with what the incident is told of it.
+        Raises HeadMoved: whoever tries again is refused again."""
+        return await self._database.write(lambda tx: stop.latch_at(tx, incident, held, events, actor))
 
     # telling people
 
@@ -280,7 +291,7 @@ class Store:
 
     def outbox(self, publisher: str) -> Outbox:
         """What is to be published of the journals, for a publisher that is named by where it publishes to."""
-        return Outbox(self._database, self._duties, publisher)
+        return Outbox(self._database, self._duties, self._wake, publisher)
 
     # the whole
 

@@ -36,6 +36,7 @@ RIGHTS = {
     "duties": "SELECT, INSERT, UPDATE",
     "published": "SELECT, INSERT, UPDATE",
     "switch": "SELECT, UPDATE",
+    "stops": "SELECT, INSERT, UPDATE",
 }
 """What the daemon does with each table, and nothing beyond; locking a row needs the right to update it."""
 

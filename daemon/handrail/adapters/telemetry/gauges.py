@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from handrail import __version__
 from handrail.adapters.kafka import Pulse
+from handrail.adapters.publishing import Publisher
 from handrail.adapters.store import Store
 from handrail.adapters.telemetry.tally import Tally
 from handrail.model.errors import Transient
@@ -37,6 +38,7 @@ class Gauges:
         self._clock = clock
         self._policy = policy
         self._tally = tally or Tally()
+        self.publisher: Publisher | None = None
 
     async def ready(self) -> dict[str, Any]:
         age = self._poll_age()
@@ -52,6 +54,7 @@ class Gauges:
             "kafka": self._pulse.last_error or ("ok" if polled else "not polled yet"),
             "store": store or "ok",
             "policy": self._policy() or "ok",
+            **({"events": self.publisher.problem or "ok"} if self.publisher else {}),
             "degraded": self._store.unfit(),
         }
 
@@ -69,6 +72,9 @@ class Gauges:
         paused.set(int(self._pulse.paused))
         aside = Gauge("handrail_kafka_set_aside_partitions", "Partitions that can't be read.", registry=registry)
         aside.set(len(self._pulse.set_aside))
+        if self.publisher is not None:
+            behind = Gauge("handrail_events_behind_incidents", "Whose events are not published yet.", registry=registry)
+            behind.set(self.publisher.behind)
         damaged = Gauge("handrail_journal_damaged", "Incidents left alone for their journal.", registry=registry)
         damaged.set(len(self._store.unfit()))
         await self._from_store(registry)
@@ -86,7 +92,16 @@ class Gauges:
         incidents = Gauge("handrail_incidents", "Incidents by state.", ["state"], registry=registry)
         for state in State:  # zero too: an alert on growth needs where it grew from
             incidents.labels(state=state.value).set(by_state.get(state.value, 0))
-        Gauge("handrail_stopped", "1 while the stop switch is on.", registry=registry).set(int(switch.stopped))
+        Gauge("handrail_stopped", "1 while everything is stopped.", registry=registry).set(int(switch.stopped))
+        stops = Gauge(
+            "handrail_stops",
+            "1 for each stop that is on: of everything, a namespace or a step, by a person or held by the cluster.",
+            ["scope", "name", "by"],
+            registry=registry,
+        )
+        for stop in switch.stops:
+            by = "cluster" if stop.held else "person"
+            stops.labels(scope=str(stop.reach.scope), name=stop.reach.name, by=by).set(1)
 
     def _poll_age(self) -> float | None:
         return None if self._pulse.last_poll is None else self._clock() - self._pulse.last_poll

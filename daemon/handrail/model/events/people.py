@@ -6,13 +6,18 @@ from datetime import datetime
 from typing import Literal
 
 from handrail.model.approval import ApprovalRequest, Person
+from handrail.model.evidence import Away
 from handrail.model.reason import Reason
+from handrail.model.switch import CLUSTER, EVERYTHING, Reach
 from handrail.model.value import Value
 
 
 class Asked(Value):
+    """`away` are sources that could not be asked just before."""
+
     kind: Literal["asked"] = "asked"
     request: ApprovalRequest
+    away: tuple[Away, ...] = ()
 
 
 class Cleared(Value):
@@ -45,9 +50,18 @@ class Voided(Value):
 
 
 class Paused(Value):
+    """A stop that concerns this incident, and what it leaves half-done here: one sentence, "" in old journals."""
+
     kind: Literal["paused"] = "paused"
     by: str
     why: str
+    reach: Reach = EVERYTHING
+    half_done: str = ""
+
+    @property
+    def held(self) -> bool:
+        """By the cluster itself."""
+        return self.by == CLUSTER
 
 
 class Resumed(Value):
