@@ -29,7 +29,7 @@ from tests.factories import FakeTime, a_target, gathered
 from tests.reconciler.rig import Rig, Shop, asking, ended, rig
 from tests.replay.kept import HERE
 from tests.store.driving import TEXTS, drive, newest, walk
-from tests.store.test_journal import _stories
+from tests.store.test_journal import ALL_KINDS, _stories
 
 Story = Callable[[Rig, Shop], Awaitable[object]]
 
@@ -166,7 +166,11 @@ async def main(version: str) -> None:
             _write(path, await _told(story))
     path = folder / "every_kind.jsonl"
     if not path.exists():
-        _write(path, await _every_kind())
+        rows = await _every_kind()
+        missing = ALL_KINDS - {row["kind"] for row in rows}
+        if missing:
+            raise SystemExit(f"tests/store/test_journal.py tells no story with {', '.join(sorted(missing))}")
+        _write(path, rows)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -12,7 +12,7 @@ from handrail.model import events as ev
 from handrail.model.errors import UnknownEvent
 from handrail.model.events.upcast import UPCASTERS, VERSIONS, upcast
 from handrail.model.incident import State
-from tests.replay.kept import journals, sorted_sets, stories, told
+from tests.replay.kept import sorted_sets, stories, told
 
 HOW = "read tests/replay/README.md: new words are accepted with `python -m tests.replay.accept`"
 
@@ -39,11 +39,7 @@ def test_a_kept_journal_is_told_in_the_same_words(story: Path) -> None:
         assert now[id_]["report"] == was["report"], HOW
 
 
-def test_the_stories_of_a_release_say_every_kind_of_event_and_reach_every_end() -> None:
-    rows = [row for story in stories() for of_one in journals(story).values() for row in of_one]
-    kinds = {row.kind for row in rows}
-    first = {kind.model_fields["kind"].default for kind in get_args(get_args(ev.Event)[0])}
-    assert first - kinds == set()
+def test_the_stories_of_a_release_reach_every_end() -> None:
     ends = {path.rpartition(" ")[2] for story in stories() for one in told(story).values() for path in one["path"][-1:]}
     assert {str(state) for state in State if state.terminal} <= ends
 
