@@ -18,6 +18,7 @@ from aiohttp import web
 
 import handrail_detectors
 import handrail_remediations
+from handrail.adapters.alertmanager import Alertmanager
 from handrail.adapters.claude import Claude
 from handrail.adapters.gathering import ClusterGatherer
 from handrail.adapters.http import Behind, HttpIntake, HttpServer, Senders, Who
@@ -144,6 +145,7 @@ def _doors(config: Config, tools: Tools, intake: KafkaIntake) -> list[web.RouteD
 def _tools(config: Config, store: Store, cluster: Cluster, policy: PolicyFile) -> Tools:
     eyes = KubernetesEyes(cluster)
     metrics = Prometheus(config.prometheus) if config.prometheus else None
+    silences = Alertmanager(config.alertmanager) if config.alertmanager else None
     return Tools(
         store=store,
         eyes=eyes,
@@ -157,6 +159,7 @@ def _tools(config: Config, store: Store, cluster: Cluster, policy: PolicyFile) -
         config=config,
         now=utc_now,
         new_id=lambda: secrets.token_urlsafe(16),
+        silences=silences,
         rights=KubernetesRights(cluster),
     )
 

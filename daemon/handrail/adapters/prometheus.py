@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import aiohttp
-
+from handrail.adapters import bounded
 from handrail.adapters.settings import Secret
-from handrail.core.redact import redact
 from handrail.model.config import PrometheusConfig
-from handrail.model.errors import BadConfig, Permanent, Transient
+from handrail.model.errors import BadConfig, Permanent
 
 MOST_BYTES = 1024 * 1024
 MOST_SERIES = 20
@@ -37,37 +35,13 @@ class Prometheus:
         if not config.url.startswith(("http://", "https://")):
             raise BadConfig("prometheus.url: must begin with http:// or https://")
         self._url = config.url.rstrip("/") + "/api/v1/query_range"
-        self._timeout = aiohttp.ClientTimeout(total=config.seconds)
+        self._server = bounded.Server("Prometheus", "prometheus.url", config.seconds, MOST_BYTES)
         self._token = token or (Secret(config.token, "prometheus.token") if config.token else None)
 
     async def range(self, query: str, start: datetime, end: datetime, step: int) -> tuple[Series, ...]:
         """At most 20 series, in the order of their labels; `step` in seconds. Raises Transient, Permanent."""
         asked = {"query": query, "start": _seconds(start), "end": _seconds(end), "step": str(step)}
-        headers = {"Authorization": f"Bearer {self._token()}"} if self._token else {}
-        status, raw = await self._get(asked, headers)
-        if status in (429, 502, 503, 504):
-            raise Transient(f"Prometheus answers {status}")
-        if status != 200:
-            raise Permanent(f"Prometheus answers {status}: {redact(raw.decode(errors='replace'), 300)}")
-        return _series(raw)
-
-    async def _get(self, asked: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
-        try:
-            async with (
-                aiohttp.ClientSession(timeout=self._timeout, trust_env=True) as session,
-                session.get(self._url, params=asked, headers=headers, allow_redirects=False) as response,
-            ):
-                raw = bytearray()
-                async for chunk in response.content.iter_chunked(64 * 1024):
-                    raw += chunk
-                    if len(raw) > MOST_BYTES:
-                        raise Permanent(f"Prometheus answers with more than {MOST_BYTES} bytes")
-                return response.status, bytes(raw)
-        except aiohttp.InvalidURL as error:
-            raise Permanent("prometheus.url is no URL") from error
-        except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            said = redact(str(error) or "no answer in time", 300)
-            raise Transient(f"Prometheus is away: {type(error).__name__}: {said}") from error
+        return _series(await bounded.get(self._server, self._url, asked, self._token() if self._token else ""))
 
 
 def _seconds(at: datetime) -> str:

@@ -8,6 +8,7 @@ from handrail.core.allow import mode_of
 from handrail.core.gate import needs_person
 from handrail.model import events as ev
 from handrail.model.approval import ApprovalRequest
+from handrail.model.evidence import Away
 from handrail.model.incident import Incident
 from handrail.model.policy import Mode, Policy
 from handrail.model.reason import Reason, Refusal
@@ -44,10 +45,15 @@ def not_yet(refusal: Refusal, incident: Incident, until: datetime | None, now: d
     return ev.HandedOver(reason=refusal.reason, detail=f"{refusal.detail}; else it would ask to do this: {would}")
 
 
-def after_rehearsal(rehearsal: Rehearsal, policy: Policy, request_id: str, now: datetime) -> ev.Event:
-    """The question to a person, or the clearance where policy lets every step act and none is above the floor."""
+def after_rehearsal(
+    rehearsal: Rehearsal, policy: Policy, request_id: str, now: datetime, away: Away | None = None
+) -> ev.Event:
+    """The question to a person, or the clearance where policy lets every step act and none is above the floor.
+
+    `away` is what could not be asked whether this is silenced: then a person is asked in any case, and told so.
+    """
     run_until = now + timedelta(minutes=policy.run_minutes)
-    if not needs_person(policy, rehearsal.saga.steps):
+    if away is None and not needs_person(policy, rehearsal.saga.steps):
         return ev.Cleared(hash=rehearsal.hash, run_until=run_until)
     expires = now + timedelta(minutes=policy.approval_minutes)
     request = ApprovalRequest(
@@ -58,4 +64,4 @@ def after_rehearsal(rehearsal: Rehearsal, policy: Policy, request_id: str, now: 
         run_until=expires + timedelta(minutes=policy.run_minutes),
         approvers=policy.approvers,
     )
-    return ev.Asked(request=request)
+    return ev.Asked(request=request, away=(away,) if away else ())

@@ -10,11 +10,11 @@ import difflib
 
 import yaml
 
-from handrail.model.marks import CORDONED_AT, NOTE, PAUSED_BY
+from handrail.model.marks import CORDONED_AT, MAINTENANCE, NOTE, PAUSED_BY
 from handrail.model.value import Raw, digest
 from handrail.model.workload import GITOPS_MARKS, controller_name
 
-WATCHED_ANNOTATIONS = frozenset({*GITOPS_MARKS, PAUSED_BY, CORDONED_AT, NOTE})
+WATCHED_ANNOTATIONS = frozenset({*GITOPS_MARKS, PAUSED_BY, CORDONED_AT, MAINTENANCE, NOTE})
 """Annotations that some step's check reads; `deployment.kubernetes.io/*` and last-applied are the cluster's own."""
 
 DIFF_LIMIT = 6000

@@ -86,7 +86,8 @@ def _on_entering(incident: Incident, state: State) -> Change:
     }
     if state is State.GATHERING:
         shown_anew = tuple(finding for finding in incident.findings if not finding.corroborated)
-        return {**fresh, "held_until": None, "waiting": None, "findings": shown_anew}
+        gone: Change = {"held_until": None, "silenced": None, "silenced_at": None, "waiting": None}
+        return {**fresh, **gone, "findings": shown_anew}
     if state is State.PLANNING and incident.state is not State.GATHERING:
         return {**fresh, **_next_round(incident)}
     return {}
@@ -159,6 +160,8 @@ def _gathered(_incident: Incident, event: ev.Gathered, at: datetime) -> Change:
         "evidence": event.evidence,
         "away": event.away,
         "severity_before": event.severity,
+        "silenced": None,
+        "silenced_at": None,
     }
 
 
@@ -193,8 +196,10 @@ def _planned(_incident: Incident, event: ev.Planned, at: datetime) -> Change:
     return {"proposal": event.proposal, "planner": event.planner}
 
 
-def _asked(_incident: Incident, event: ev.Asked, at: datetime) -> Change:
-    return {"request": event.request, "run_until": event.request.run_until}
+def _asked(incident: Incident, event: ev.Asked, at: datetime) -> Change:
+    named = {away.source for away in incident.away}
+    away = (*incident.away, *(one for one in event.away if one.source not in named))
+    return {"request": event.request, "run_until": event.request.run_until, "away": away}
 
 
 def _cleared(_incident: Incident, event: ev.Cleared, at: datetime) -> Change:
@@ -249,6 +254,7 @@ def _step_undone(incident: Incident, event: ev.StepUndone, at: datetime) -> Chan
 
 _CHANGES: dict[str, Callable[[Incident, Any, datetime], Change]] = {
     "alert_attached": _alert_attached,
+    "silenced": lambda _i, event, at: {"silenced": event, "silenced_at": at, "steps": ()},
     "held": lambda _i, event, _at: {"held_until": event.until},
     "gathered": _gathered,
     "offered": lambda _i, event, _at: {"menu": event.menu},

@@ -39,6 +39,9 @@ TABLE: tuple[Row, ...] = (
     Row(S.REHEARSING, "voided", S.GATHERING),
     Row(S.ASKING, "voided", S.GATHERING),
     Row(S.EXECUTING, "voided", S.GATHERING),
+    # somebody silenced its alert
+    Row(S.REHEARSING, "silenced", S.GATHERING),
+    Row(S.EXECUTING, "silenced", S.GATHERING),
     # taking back
     Row(S.EXECUTING, "step_failed", S.UNDOING),
     Row(S.VERIFYING, "verified:worse", S.UNDOING),
@@ -55,6 +58,7 @@ FROM_ANY: dict[str, S] = {
 
 STAYS: dict[str, frozenset[S]] = {
     "held": frozenset({S.GATHERING}),
+    "silenced": frozenset({S.GATHERING}),
     "rehearsed": frozenset({S.REHEARSING}),
     "waiting": frozenset({S.REHEARSING}),
     "offered": frozenset({S.PLANNING}),

@@ -13,6 +13,8 @@ def reasons(event: ev.Event) -> tuple[str, ...]:
             return tuple(no.reason for no in event.menu.not_offered)
         case ev.CompileRefused() | ev.StepFailed() | ev.Voided() | ev.HandedOver():
             return (event.reason,)
+        case ev.Silenced():
+            return (event.reason,)
         case ev.Outcome():
             return () if event.reason is None else (event.reason,)
         case ev.ModelAnswered():

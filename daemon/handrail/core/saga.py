@@ -143,7 +143,9 @@ def _hand_over(reason: Reason, detail: str) -> Record:
 
 def _patiently(incident: Incident, effect: Effect, patience: timedelta = GATHER_PATIENCE, step: int = 0) -> Do:
     """Counted from where it went on last: time under a stop, or with a person, is nobody's delay."""
-    began = (incident.moved_at, incident.freed_at, incident.held_until if incident.state is State.GATHERING else None)
+    began = [incident.moved_at, incident.freed_at]
+    if incident.state is State.GATHERING:
+        began += [incident.held_until, incident.silenced.until if incident.silenced else None]
     since = max(at for at in began if at is not None)
     return Do(effect=effect, step=step, patience=since + patience)
 
@@ -151,9 +153,20 @@ def _patiently(incident: Incident, effect: Effect, patience: timedelta = GATHER_
 def _gathering(incident: Incident, now: datetime) -> Move:
     if incident.held_until is not None and now < incident.held_until:
         return Idle(waiting_for="whether it stays well, since its alert flaps", until=incident.held_until)
+    quiet = _silenced(incident, now)
+    if quiet is not None:
+        return quiet
     if incident.voids > MAX_VOIDS:
         return _hand_over(Reason.VOIDS_SPENT, f"what was planned changed under us {incident.voids} times")
     return _patiently(incident, Effect.GATHER)
+
+
+def _silenced(incident: Incident, now: datetime) -> Move | None:
+    """What says that it is resolved is looked at without waiting for the silence to end."""
+    silence, since, resolved = incident.silenced, incident.silenced_at, incident.resolved_seen_at
+    if silence is None or since is None or now >= silence.until or (resolved is not None and resolved > since):
+        return None
+    return Idle(waiting_for=f"{silence.reason}: {silence.detail}", until=silence.until)
 
 
 def _planning(incident: Incident, policy: Policy) -> Move:

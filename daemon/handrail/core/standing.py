@@ -117,6 +117,10 @@ def _doing(incident: Incident, now: datetime) -> str:
     match incident.state:
         case State.OPENED:
             return "An alert came in; nothing has been looked at yet."
+        case State.GATHERING if incident.silenced is not None:
+            silence = incident.silenced
+            quiet = because(silence.reason, silence.detail)
+            return f"Nothing is done: {quiet}. Looked at again at {clock(silence.until)}.{_half_done(incident)}"
         case State.GATHERING:
             return _again(incident, "Looking at the cluster for what is wrong and what changed.")
         case State.PLANNING:

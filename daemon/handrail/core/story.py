@@ -103,7 +103,8 @@ def _compile_refused(event: ev.CompileRefused) -> str:
 
 def _asked(event: ev.Asked) -> str:
     request = event.request
-    return f"Asked {who_may(request.approvers)}. Please decide until {clock(request.expires)}."
+    away = f" Could not ask: {', '.join(one_line(one.source, 60) for one in event.away)}." if event.away else ""
+    return f"Asked {who_may(request.approvers)}. Please decide until {clock(request.expires)}.{away}"
 
 
 def _voided(event: ev.Voided) -> str:
@@ -171,6 +172,7 @@ _TELLS: dict[str, Callable[[Any], str | None]] = {
     "opened": _opened,
     "alert_attached": _alert_attached,
     "held": lambda event: f"Nothing wrong to be seen; looking once more at {clock(event.until)} before it is closed.",
+    "silenced": lambda event: f"Left alone until {clock(event.until)}: {because(event.reason, event.detail)}.",
     "gathered": _gathered,
     "model_answered": _model_answered,
     "planned": _planned,

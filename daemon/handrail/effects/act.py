@@ -10,6 +10,7 @@ from __future__ import annotations
 from handrail.core.fingerprint import fingerprint
 from handrail.core.standing import still_in_place
 from handrail.effects.latch import held_by_cluster, latch
+from handrail.effects.quiet import kept_off, silenced_now
 from handrail.effects.rehearse import shown_by, stamp
 from handrail.effects.send import carry_out
 from handrail.effects.tools import Tools
@@ -26,6 +27,10 @@ from handrail.model.write import Direction, Verb, Write
 
 async def step(tools: Tools, incident: Incident, index: int) -> Incident:
     """One look of the step and at most one write."""
+    if not incident.has_acted:
+        left_alone = await _left_alone(tools, incident)
+        if left_alone is not None:
+            return await tools.store.append(incident, (left_alone,))
     saga, spec, code = _spec(tools, incident, index)
     params = code.Params.model_validate(spec.params)
     seen = await code.look(tools.eyes, spec.target)
@@ -33,7 +38,7 @@ async def step(tools: Tools, incident: Incident, index: int) -> Incident:
         return await _no(tools, incident, index, Refusal(reason=Reason.TARGET_GONE, detail=f"{spec.target} is gone"))
     begun = incident.step_run(index)
     if begun is None:
-        refusal = code.check(seen, params)
+        refusal = code.check(seen, params) or await kept_off(tools.eyes, seen.thing, tools.now())
         if refusal is not None:
             return await _no(tools, incident, index, refusal)
     before = begun.before if begun else code.remember(seen, params)
@@ -48,6 +53,15 @@ async def step(tools: Tools, incident: Incident, index: int) -> Incident:
         case Write():
             write = stamp(following, saga, index, Direction.DO)
             return await _write(tools, incident, index, before, write)
+
+
+async def _left_alone(tools: Tools, incident: Incident) -> ev.Event | None:
+    """Silenced since it was asked. Where that can't be told, whoever approved knew it or was asked a moment ago; what
+    policy lets run by itself is asked now."""
+    seen, silence = await silenced_now(tools, incident)
+    if silence is not None or seen.away is None or incident.approved_by is not None:
+        return silence
+    return ev.Voided(reason=Reason.SOURCE_AWAY, detail=f"{seen.away.source}: {seen.away.why}")
 
 
 def _begin(incident: Incident, index: int, before: Raw) -> tuple[ev.Event, ...]:

@@ -13,6 +13,7 @@ from handrail.core.compile import compile_plan
 from handrail.core.menu import Considered, build_menu, to_look_for
 from handrail.core.review import review
 from handrail.core.tried import after_all, without_tried
+from handrail.effects.quiet import kept_off
 from handrail.effects.tools import Model, Tools
 from handrail.model import events as ev
 from handrail.model.config import PlannerMode
@@ -26,11 +27,17 @@ from handrail.model.value import digest
 
 
 async def offer(tools: Tools, incident: Incident) -> Incident:
-    """Every known step looks at the target; what its own check and the policy let through becomes an option."""
+    """Every known step looks at the target; what its own check and the policy let through becomes an option.
+    Nothing does where somebody is at work."""
     target = _target(incident)
     policy, own = tools.policy(), tools.config.kubernetes.own_namespace
     names = to_look_for(target, tools.steps, policy, own)
     seen = {name: await tools.steps[name].look(tools.eyes, target) for name in names}
+    thing = next((sight.thing for sight in seen.values() if sight is not None), None)
+    refusal = await kept_off(tools.eyes, thing, tools.now()) if thing else None
+    if refusal is not None:
+        over = ev.HandedOver(reason=refusal.reason, detail=f"nothing is planned: {refusal.detail}")
+        return await tools.store.append(incident, (over,))
     menu = build_menu(Considered(target, seen, tools.now()), tools.steps, policy, own)
     return await tools.store.append(incident, (ev.Offered(menu=without_tried(menu, incident.tried)),))
 

@@ -12,6 +12,7 @@ from handrail.core.fingerprint import NOT_COMING_BACK, diff, fingerprint, gone
 from handrail.core.gate import Rules, foresee, free_from
 from handrail.effects.around import around
 from handrail.effects.latch import held_by_cluster, latch
+from handrail.effects.quiet import kept_off, silenced_now
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.errors import Bug
@@ -33,9 +34,12 @@ async def rehearse(tools: Tools, incident: Incident) -> Incident:
     rehearsal = await _rehearsal(tools, saga)
     if isinstance(rehearsal, Refusal):
         return await _refused(tools, incident, rehearsal)
+    seen, silence = await silenced_now(tools, incident)
+    if silence is not None:
+        return await tools.store.append(incident, (silence,))
     rules = Rules(policy=policy, own_namespace=tools.config.kubernetes.own_namespace, now=tools.now())
     after = await _refused_anyway(tools, incident, rehearsal, rules)
-    after = after or after_rehearsal(rehearsal, policy, tools.new_id(), rules.now)
+    after = after or after_rehearsal(rehearsal, policy, tools.new_id(), rules.now, seen.away)
     return await tools.store.append(incident, (ev.Rehearsed(rehearsal=rehearsal), after))
 
 
@@ -77,6 +81,7 @@ async def look(tools: Tools, step: SagaStep) -> Sight | Refusal:
     if seen is None:
         return Refusal(reason=Reason.TARGET_GONE, detail=f"{step.target} is gone")
     refusal = code.check(seen, code.Params.model_validate(step.params))
+    refusal = refusal or await kept_off(tools.eyes, seen.thing, tools.now())
     return refusal if refusal is not None else seen
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -18,6 +18,7 @@ from handrail.model.plan import Planner
 from handrail.model.policy import Policy
 from handrail.model.reason import Refusal
 from handrail.model.signs import NoSigns, Signs
+from handrail.model.silence import Silence, Standing
 from handrail.model.step import Eyes, Rule, Step
 from handrail.model.target import LabelledTarget
 
@@ -26,6 +27,18 @@ class Gatherer(Protocol):
     """Raises Transient when the target itself can't be read; any other source that is away is named in the result."""
 
     async def gather(self, target: LabelledTarget | None, alert: Alert, now: datetime) -> Gathering | Refusal: ...
+
+
+class Silences(Protocol):
+    """What Alertmanager keeps quiet about. Each raises Transient where it is away, Permanent for nonsense."""
+
+    async def standings(self, name: str) -> tuple[Standing, ...]:
+        """All alerts of that name which fire."""
+        ...
+
+    async def silence(self, id_: str) -> Silence: ...
+
+    async def names_of(self, fingerprints: Iterable[str]) -> tuple[str, ...]: ...
 
 
 class PolicySource(Protocol):
@@ -62,7 +75,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """`new_id` makes opaque ids; `now` is UTC."""
+    """`new_id` makes opaque ids; `now` is UTC; `silences` is None where no Alertmanager is configured."""
 
     store: Store
     eyes: Eyes
@@ -77,4 +90,5 @@ class Tools:
     now: Callable[[], datetime]
     new_id: Callable[[], str]
     signs: Signs = field(default_factory=NoSigns)
+    silences: Silences | None = None
     rights: Rights = field(default_factory=NobodyAsked)

@@ -165,8 +165,23 @@ class PrometheusConfig(Value):
     seconds: float = Field(default=5, gt=0, le=30)
 
 
+class AlertmanagerConfig(Value):
+    """Asked whether an alert is silenced or inhibited, before anything is done about it."""
+
+    url: str
+    token: SecretRef | None = None
+    seconds: float = Field(default=5, gt=0, le=30)
+
+
 class StoreConfig(Value):
+    """`url`: sqlite:////path.db for one process, postgresql://user@host/database for replicas; never with a password.
+
+    `lease_seconds` is how long a replica that falls silent keeps its incidents (PostgreSQL alone).
+    """
+
     url: str = "sqlite:////var/lib/handrail/handrail.db"
+    password: SecretRef | None = None
+    lease_seconds: float = Field(default=30, ge=15, le=300)
 
 
 class HttpConfig(Value):
@@ -213,6 +228,7 @@ class Config(Value):
     slack: SlackConfig | None = None
     webhook: WebhookConfig | None = None
     prometheus: PrometheusConfig | None = None
+    alertmanager: AlertmanagerConfig | None = None
     policy: str = Field(min_length=1)
     http: HttpConfig = HttpConfig()
     intake: IntakeConfig = IntakeConfig()

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from handrail.model.alert import Alert
 from handrail.model.approval import ApprovalRequest, Person
-from handrail.model.events import Follows, Intent, Outcome, Paused, Result, Verified, Waiting
+from handrail.model.events import Follows, Intent, Outcome, Paused, Result, Silenced, Verified, Waiting
 from handrail.model.evidence import Away, EvidenceItem
 from handrail.model.finding import Finding
 from handrail.model.menu import Menu
@@ -81,6 +81,7 @@ class Incident(Value):
 
     `stop` is the one that it is paused for; `freed_at` is when a stop ended last, or a person gave it back. `follows`
     is the closed incident that this one goes on from; until `held_until` it waits for whether nothing is wrong indeed.
+    `silenced` is the silence that it waits for, as it was found at `silenced_at`.
     """
 
     id: str
@@ -93,6 +94,8 @@ class Incident(Value):
     episode: str = ""
     follows: Follows | None = None
     held_until: datetime | None = None
+    silenced: Silenced | None = None
+    silenced_at: datetime | None = None
     alerts: tuple[Alert, ...] = ()
     labelled: LabelledTarget | None = None
     target: ObjectRef | None = None

@@ -16,6 +16,10 @@ CORDONED_AT = "handrail.dev/cordoned-at"
 MIGRATION = "handrail.dev/migration"
 """On a pod template: the schema that this revision needs. Between two different ones there is no way back."""
 
+MAINTENANCE = "handrail.dev/maintenance"
+"""Somebody is at work here: a time (RFC 3339) until when, or any text while it is there. On an object, a namespace or a
+node; Handrail only reads it."""
+
 NOTE = "handrail.dev/note"
 """One of our own fixed sentences about the object, with its time."""
 

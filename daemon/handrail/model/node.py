@@ -20,6 +20,7 @@ OTHERS_MARKS = {
     "aws-node-termination-handler/scheduled-maintenance": "the node termination handler",
     "node.kubernetes.io/out-of-service": "a person who declared it out of service",
     "weave.works/kured-node-lock": "kured",
+    "weave.works/kured-reboot-in-progress": "kured",
     "kured.dev/reboot-needed": "kured",
 }
 """Taints and annotations by which others say that they are working on a node."""
@@ -56,9 +57,13 @@ class Node(Value):
     @property
     def used_by(self) -> str:
         """Who else is working on it by their own marks; "" for nobody."""
-        meta, taints = self.object["metadata"], (self.object.get("spec") or {}).get("taints") or ()
-        marks = {*(meta.get("annotations") or {}), *(str(taint.get("key")) for taint in taints)}
-        return next((who for mark, who in OTHERS_MARKS.items() if mark in marks), "")
+        return used_by(self.object)
+
+
+def used_by(node: Raw) -> str:
+    meta, taints = node["metadata"], (node.get("spec") or {}).get("taints") or ()
+    marks = {*(meta.get("annotations") or {}), *(str(taint.get("key")) for taint in taints)}
+    return next((who for mark, who in OTHERS_MARKS.items() if mark in marks), "")
 
 
 def condition(node: Raw, kind: str) -> Raw:

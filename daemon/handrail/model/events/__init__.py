@@ -32,6 +32,7 @@ from handrail.model.events.arrivals import (
     GatheringBegun,
     Held,
     Opened,
+    Silenced,
 )
 from handrail.model.events.ends import (
     HandedOver,
@@ -95,6 +96,7 @@ __all__ = [
     "Replanned",
     "Result",
     "Resumed",
+    "Silenced",
     "StepBegun",
     "StepDone",
     "StepFailed",
@@ -116,6 +118,7 @@ Event = Annotated[
     | AlertAttached
     | GatheringBegun
     | Held
+    | Silenced
     | Gathered
     | Offered
     | ModelAsked

@@ -8,6 +8,7 @@ from typing import Literal
 from handrail.model.alert import Alert, Source
 from handrail.model.evidence import Away, EvidenceItem
 from handrail.model.finding import Finding
+from handrail.model.reason import Reason
 from handrail.model.severity import Severity
 from handrail.model.target import LabelledTarget, ObjectRef
 from handrail.model.value import Value
@@ -57,6 +58,15 @@ class Held(Value):
 
     kind: Literal["held"] = "held"
     until: datetime
+    detail: str
+
+
+class Silenced(Value):
+    """Somebody silenced its alert: nothing is done about it, and everything is looked at anew at `until`."""
+
+    kind: Literal["silenced"] = "silenced"
+    until: datetime
+    reason: Reason = Reason.SILENCED
     detail: str
 
 
