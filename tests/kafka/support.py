@@ -101,10 +101,13 @@ async def send(bootstrap: str, topic: str, values: Iterable[bytes | None], **mor
 
 
 async def committed(bootstrap: str, group: str, topic: str, partition: int = 0) -> int | None:
+    """None also where a fresh broker has no place for groups yet."""
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()
     try:
         offsets = await admin.list_consumer_group_offsets(group)
+    except GroupCoordinatorNotAvailableError:
+        return None
     finally:
         await admin.close()
     found = offsets.get(TopicPartition(topic, partition))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -100,23 +100,22 @@ async def _kafka(config: Config) -> list[Line]:
     except (KafkaError, OSError) as error:
         return [fail("kafka", explain(error))]
     answers = ok("kafka", f"{', '.join(config.kafka.bootstrap)} answers, group {config.kafka.group}")
-    dead = config.kafka.dead_letter_topic
-    return [answers, *(_topic(name, partitions, rights, dead) for name, partitions in found.items())]
+    written = config.kafka.written
+    return [answers, *(_topic(name, partitions, rights, written) for name, partitions in found.items())]
 
 
-def _topic(name: str, partitions: int, rights: Mapping[str, str] | None, dead: str) -> Line:
-    """`rights` are those that are missing, None where the brokers can't say."""
+def _topic(name: str, partitions: int, rights: Mapping[str, str] | None, written: Sequence[str]) -> Line:
+    """`rights` are those that are missing, None where the brokers can't say. `written`: dead letters, then events."""
     if not partitions:
         return fail(f"topic {name}", "does not exist, or this user may not see it; create it or grant READ")
     right = rights.get(name) if rights is not None else None
     if right is not None:
-        why = (
-            "what can't be decoded could not be put there, and intake would stand still"
-            if name == dead
-            else "no alert could be taken in"
-        )
+        why = "no alert could be taken in"
+        if name in written:
+            letters = "what can't be decoded could not be put there, and intake would stand still"
+            why = letters if name == written[0] else "no event could be published"
         return fail(f"topic {name}", f"this user lacks {right} on it ({why}); grant {right}")
-    can = "written to" if name == dead else "read"
+    can = "written to" if name in written else "read"
     sure = f"can be {can}" if rights is not None else f"whether it can be {can}, brokers before 2.3 don't say"
     return ok(f"topic {name}", f"{partitions} partitions, {sure}")
 

@@ -15,6 +15,7 @@ from handrail.decode.documents import Shape
 from handrail.decode.foreign import foreign
 from handrail.decode.parts import EVENT_AGE, Origin, Part, collect, only, passed, refuse
 from handrail.model.mapping import NO_MAPPING, AlertMapping
+from handrail.model.published import ORIGIN, SEALED
 from handrail.model.reason import Reason, Refusal
 from handrail.model.record import Decoded, Record
 
@@ -26,8 +27,8 @@ MAX_RECORD = 4 * 1024 * 1024
 SIGNALS = ("logs", "metrics", "traces", "auto")
 ENCODINGS = ("otlp_proto", "otlp_json", "alertmanager", "grafana", "cloudevents", "raw", "auto")
 
-OWN_MARK = "handrail.reason"
-"""The header of every dead letter."""
+OWN_MARKS = {SEALED: "a dead letter of Handrail's own", ORIGIN: "an event of Handrail's own"}
+"""Headers of all that we write, but for what we were told to send back to where it came from."""
 
 TAKES: Mapping[str, frozenset[Shape]] = {
     "alertmanager": frozenset({Shape.ALERTMANAGER}),
@@ -59,8 +60,9 @@ def decode(
     `signal` is one of SIGNALS and matters to OTLP alone; `encoding` is one of ENCODINGS.
     """
     value = record.value
-    if record.headers and _is_our_own(record):
-        return collect([passed("a dead letter of Handrail's own")])
+    own = _our_own(record) if record.headers else ""
+    if own:
+        return collect([passed(own)])
     if not value:
         return only(Reason.EMPTY, _nothing(record))
     if len(value) > MAX_RECORD:
@@ -69,9 +71,9 @@ def decode(
     return collect(_parts(record, value, Topic(signal, encoding), origin))
 
 
-def _is_our_own(record: Record) -> bool:
+def _our_own(record: Record) -> str:
     """A dead letter that came back would be buried again, and come back (keep #5111: own output set off a run)."""
-    return any(name == OWN_MARK for name, _ in record.headers)
+    return next((OWN_MARKS[name] for name, _ in record.headers if name in OWN_MARKS), "")
 
 
 def _nothing(record: Record) -> str:
@@ -116,7 +118,7 @@ def _json(data: object, topic: Topic, origin: Origin) -> Iterable[Part]:
     shape = documents.shape_of(data, origin)
     if shape is None:
         return [refuse(Reason.UNKNOWN_FORMAT, foreign(data))]
-    if topic.encoding in TAKES and shape not in TAKES[topic.encoding]:
+    if topic.encoding in TAKES and shape is not Shape.OWN and shape not in TAKES[topic.encoding]:
         return [_elsewhere(documents.NAMES[shape], topic)]
     if shape is Shape.CLOUDEVENTS and isinstance(data, dict):
         return _event(cloudevents.opened(data), topic, origin.within("cloudevents"))

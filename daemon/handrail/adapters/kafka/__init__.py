@@ -1,5 +1,6 @@
-"""Kafka, through aiokafka: records in, dead letters out. Commits only what the store has taken."""
+"""Kafka, through aiokafka: records in, dead letters and events out. Commits only what the store has taken."""
 
+from handrail.adapters.kafka.events import EventTopic
 from handrail.adapters.kafka.intake import KafkaIntake
 from handrail.adapters.kafka.reach import topics, unreachable
 from handrail.adapters.kafka.rights import lacking
@@ -7,4 +8,4 @@ from handrail.adapters.kafka.signs import Pulse
 from handrail.adapters.kafka.wire import options
 from handrail.adapters.kafka.words import explain
 
-__all__ = ["KafkaIntake", "Pulse", "explain", "lacking", "options", "topics", "unreachable"]
+__all__ = ["EventTopic", "KafkaIntake", "Pulse", "explain", "lacking", "options", "topics", "unreachable"]

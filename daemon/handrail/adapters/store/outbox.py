@@ -14,16 +14,18 @@ from handrail.adapters.store.duties import Duties, Duty, require
 from handrail.adapters.store.journal import entries_after
 from handrail.adapters.store.once import insert_once
 from handrail.adapters.store.schema import incidents, published
+from handrail.adapters.store.wake import Wake
 from handrail.model.events import Entry
 
 
 class Outbox:
     """Of one publisher. Every method raises Transient when the database is away."""
 
-    def __init__(self, database: Database, duties: Duties, publisher: str) -> None:
+    def __init__(self, database: Database, duties: Duties, wake: Wake, publisher: str) -> None:
         self._database = database
         self._duties = duties
         self._publisher = publisher
+        self.wait_changed = wake.wait
 
     async def on_duty(self) -> bool:
         """True where this replica is the one that publishes now."""
