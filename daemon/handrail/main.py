@@ -118,6 +118,7 @@ async def daemon(config: Config) -> AsyncIterator[Daemon]:
         intake = KafkaIntake(config.kafka, lambda records: on_records(tools, records), time.monotonic)
         gauges = Gauges(store, intake.pulse, time.monotonic, policy.problem, tally)
         http = HttpServer(config.http, desk, Who(KubernetesRights(cluster)), gauges.ready, gauges.text)
+        http.alive_unless(gauges.stuck)
         http.take_alerts(_doors(config, tools, intake))
         address = await http.start()
         stack.push_async_callback(http.stop)

@@ -28,9 +28,14 @@ class HttpServer:
     def __init__(self, config: HttpConfig, desk: Desk, who: Who, ready: Ready, metrics: Metrics) -> None:
         self._config = config
         self._socket: Path | None = None
-        self._app = _application([*routes(desk, who), *_probes(ready, metrics)])
+        self._stuck: Callable[[], str] = lambda: ""
+        self._app = _application([*routes(desk, who), *_probes(ready, metrics, lambda: self._stuck())])
         self._runner = _runner(self._app)
         self._doors: web.AppRunner | None = None
+
+    def alive_unless(self, stuck: Callable[[], str]) -> None:
+        """While that says why a restart would help, /healthz fails with it."""
+        self._stuck = stuck
 
     def take_alerts(self, doors: Sequence[web.RouteDef]) -> None:
         """Before the start: serves these too, where the configuration has them listen."""
@@ -127,9 +132,10 @@ def _make_room(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def _probes(ready: Ready, metrics: Metrics) -> list[web.RouteDef]:
+def _probes(ready: Ready, metrics: Metrics, stuck: Callable[[], str]) -> list[web.RouteDef]:
     async def healthz(_request: web.Request) -> web.Response:
-        return web.json_response({"alive": True})
+        why = stuck()
+        return web.json_response({"alive": not why, **({"why": why} if why else {})}, status=503 if why else 200)
 
     async def readyz(_request: web.Request) -> web.Response:
         found = await ready()

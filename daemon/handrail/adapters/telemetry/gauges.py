@@ -20,6 +20,8 @@ from handrail.model.errors import Transient
 from handrail.model.incident import State
 
 OLDEST_POLL_SECONDS = 30.0
+STUCK_SECONDS = 120.0
+"""A turn of the intake's loop takes 45 s at most, with all brokers hanging."""
 
 
 class Gauges:
@@ -57,6 +59,14 @@ class Gauges:
             **({"events": self.publisher.problem or "ok"} if self.publisher else {}),
             "degraded": self._store.unfit(),
         }
+
+    def stuck(self) -> str:
+        """Why only a restart can help, "" while none is needed. Brokers or a store that are away are no such reason:
+        the loop turns and says so. Asks nobody, so that an answer is always there."""
+        turned = self._pulse.turned
+        if turned is None or self._clock() - turned <= STUCK_SECONDS:
+            return ""
+        return f"the intake's loop has stood still for {self._clock() - turned:.0f} s"
 
     async def text(self) -> bytes:
         registry = CollectorRegistry()
