@@ -62,12 +62,14 @@ class Doors:
     signs: Counted
 
     async def post(
-        self, path: str, body: Any, *, token: str = TOKEN, kind: str = JSON, packed: bool = False, **more: str
+        self, path: str, body: Any, *, token: str = TOKEN, kind: str = JSON, packed: bool = False, coding: str = ""
     ) -> Answer:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        headers = {"Content-Type": kind, **more}
+        headers = {"Content-Type": kind}
+        if coding:
+            headers["Content-Encoding"] = coding
         if token:
-            headers["Authorization"] = f"Bearer {token}"
+            headers["Authorization"] = token if " " in token else f"Bearer {token}"
         if packed:
             data, headers["Content-Encoding"] = gzip.compress(data), "gzip"
         return await fetch(self.url, "POST", path, data, headers)

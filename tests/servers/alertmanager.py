@@ -1,6 +1,7 @@
 """Alertmanager on loopback, telling one webhook.
 
-Decides: one second to gather a group and between its notices. Never talks to other Alertmanagers.
+Decides: one second to gather a group and between its notices, unless a test has a configuration of its own. Never talks
+to other Alertmanagers.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.servers import pins
@@ -46,6 +48,23 @@ class AlertmanagerServer:
         """Send every notice to this URL from now on."""
         self._write(webhook, http_config or {})
         self._call("POST", "/-/reload")
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """A whole configuration of the test's own."""
+        self._config.write_text(json.dumps(config), encoding="utf-8")
+        self._call("POST", "/-/reload")
+
+    def silence(self, labels: Mapping[str, str], seconds: float, *, by: str, comment: str) -> str:
+        """Keep quiet about alerts with these labels from now on; returns the silence's id."""
+        now = datetime.now(UTC)
+        body = {
+            "matchers": [{"name": key, "value": text, "isRegex": False} for key, text in labels.items()],
+            "startsAt": now.isoformat(),
+            "endsAt": (now + timedelta(seconds=seconds)).isoformat(),
+            "createdBy": by,
+            "comment": comment,
+        }
+        return str(json.loads(self._call("POST", "/api/v2/silences", body))["silenceID"])
 
     def send(self, alerts: Iterable[Mapping[str, Any]]) -> None:
         """Hand in alerts as Prometheus does: each with `labels`, and `annotations`, `startsAt`, `endsAt`."""

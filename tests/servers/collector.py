@@ -1,4 +1,4 @@
-"""An OpenTelemetry Collector: OTLP in over gRPC and HTTP, Kafka out.
+"""An OpenTelemetry Collector: OTLP in over gRPC and HTTP, Kafka out, and whatever else a test adds.
 
 Decides: one topic per signal, and no batching, so that a record is there as soon as it was sent. Never
 changes what passes through.
@@ -19,7 +19,8 @@ TOPICS = {"logs": "otlp_logs", "metrics": "otlp_metrics", "traces": "otlp_spans"
 class OtelCollector:
     """`grpc` is host:port, `http` a URL; a signal goes to `topics[signal]` in this `encoding`.
 
-    `exporter` is merged into the Kafka exporter's settings (`auth`, `tls` for a secured broker).
+    `exporter` is merged into the Kafka exporter's settings (`auth`, `tls` for a secured broker). `logs_to` are more
+    exporters by name with their settings, which get the logs too.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class OtelCollector:
         topics: Mapping[str, str] | None = None,
         encoding: str = "otlp_proto",
         exporter: Mapping[str, Any] | None = None,
+        logs_to: Mapping[str, Any] | None = None,
     ) -> None:
         program = str(pins.program("otel-collector"))
         self.work = new_work_dir("otel-collector")
@@ -41,12 +43,13 @@ class OtelCollector:
             **(exporter or {}),
         }
         protocols = {"grpc": {"endpoint": self.grpc}, "http": {"endpoint": f"127.0.0.1:{http}"}}
-        pipeline = {"receivers": ["otlp"], "exporters": ["kafka"]}
+        pipelines = {signal: {"receivers": ["otlp"], "exporters": ["kafka"]} for signal in self.topics}
+        pipelines["logs"]["exporters"] += list(logs_to or ())
         config = {
             "receivers": {"otlp": {"protocols": protocols}},
-            "exporters": {"kafka": kafka},
+            "exporters": {"kafka": kafka, **(logs_to or {})},
             "service": {
-                "pipelines": dict.fromkeys(self.topics, pipeline),
+                "pipelines": pipelines,
                 # Its own metrics would be served on a fixed port.
                 "telemetry": {"metrics": {"level": "none"}, "logs": {"level": "warn"}},
             },

@@ -6,6 +6,8 @@ require go.opentelemetry.io/collector/otelcol v0.165.0
 
 require go.opentelemetry.io/collector/receiver/otlpreceiver v0.165.0
 
+require go.opentelemetry.io/collector/exporter/otlphttpexporter v0.165.0
+
 require go.opentelemetry.io/collector/confmap/provider/envprovider v1.71.0
 
 require go.opentelemetry.io/collector/confmap/provider/fileprovider v1.71.0

@@ -1,4 +1,4 @@
-// An OpenTelemetry Collector with just what the tests need: OTLP in, Kafka out.
+// An OpenTelemetry Collector with just what the tests need: OTLP in, Kafka and OTLP/HTTP out.
 //
 // It decides which components exist; what runs is in the configuration that tests/servers/collector.py writes.
 package main
@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
 	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
 	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/otlphttpexporter"
 	"go.opentelemetry.io/collector/otelcol"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
@@ -24,7 +25,7 @@ func factories() (otelcol.Factories, error) {
 	if err != nil {
 		return otelcol.Factories{}, err
 	}
-	exporters, err := otelcol.MakeFactoryMap[exporter.Factory](kafkaexporter.NewFactory())
+	exporters, err := otelcol.MakeFactoryMap[exporter.Factory](kafkaexporter.NewFactory(), otlphttpexporter.NewFactory())
 	if err != nil {
 		return otelcol.Factories{}, err
 	}
