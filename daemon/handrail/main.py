@@ -41,7 +41,7 @@ from handrail.effects.tools import Tools
 from handrail.model.approval import Person
 from handrail.model.config import Config, PlannerMode, TopicConfig
 from handrail.model.record import Received, Record
-from handrail.reconciler import Reconciler, contained, on_records, on_request
+from handrail.reconciler import Clock, Reconciler, contained, on_records, on_request
 
 log = structlog.get_logger("main")
 
@@ -80,6 +80,7 @@ async def serve(started: Daemon, stop: asyncio.Event) -> None:
     work += [started.teller.run, started.watch.run]
     if started.clicks is not None:
         work.append(started.clicks.run)
+    work.append(Clock(started.tools).run)
     if started.publisher is not None:
         work.append(started.publisher.run)
     async with asyncio.TaskGroup() as group:

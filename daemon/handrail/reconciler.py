@@ -17,6 +17,7 @@ import structlog
 from handrail.core import saga
 from handrail.core.saga import Do, Effect, Idle, next_move, too_late
 from handrail.effects import act, gather, plan, rehearse, send, take_in, verify
+from handrail.effects.tick import Ticking
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.errors import Bug, Damaged, HandrailError, HeadMoved, Transient, Undecodable, UnknownEvent
@@ -25,6 +26,8 @@ from handrail.model.reason import Reason
 from handrail.model.record import Received, Record, Undecoded
 
 log = structlog.get_logger("reconciler")
+
+TICK_SECONDS = 15.0
 
 AT_ONCE = 8
 """Incidents advanced at the same time; each one does one thing at a time."""
@@ -164,6 +167,29 @@ def _until(idle: Idle, now: datetime, poll_seconds: float) -> float:
     if idle.until is None:
         return 60.0
     return min(60.0, max(poll_seconds, (idle.until - now).total_seconds() + 0.01))
+
+
+async def on_tick(ticking: Ticking) -> None:
+    """What only the clock brings; whatever breaks in it, the next tick looks again."""
+    try:
+        await ticking.tick()
+    except Transient as away:
+        log.info("waiting for what is away", why=str(away))
+    except Exception:
+        log.exception("broken by the clock")
+
+
+class Clock:
+    """Asks every so often what only the clock brings."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._ticking = Ticking(tools)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            await on_tick(self._ticking)
+            await asyncio.sleep(TICK_SECONDS)
 
 
 class Reconciler:

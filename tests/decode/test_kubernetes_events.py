@@ -80,10 +80,11 @@ def test_no_event_passes_for_an_alert_of_the_tables() -> None:
     assert alert.name == "Event KubePodCrashLooping"
 
 
-def test_a_copy_is_the_same_episode_and_a_higher_count_is_another_of_the_same_thing() -> None:
+def test_a_copy_is_the_same_episode_and_so_is_a_higher_count_of_the_same_event() -> None:
     one, copy, more = came(received()), came(received()), came(received(over={"k8s.event.count": 4}))
     assert (one.identity, one.episode) == (copy.identity, copy.episode)
-    assert (one.identity == more.identity, one.episode == more.episode) == (True, False)
+    assert (one.identity == more.identity, one.episode == more.episode) == (True, True)
+    assert one.alert.message != more.alert.message
 
 
 def test_the_object_its_reason_and_its_container_make_the_identity() -> None:

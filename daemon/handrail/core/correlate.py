@@ -20,6 +20,7 @@ from handrail.model.arrival import Arrival
 from handrail.model.detector import Detector, Watches, Window
 from handrail.model.finding import Finding
 from handrail.model.labels import STATE_METRICS, labelled_target, reported_by
+from handrail.model.occurrence import is_event, occurrence
 from handrail.model.target import LabelledTarget
 from handrail.model.trusted import trusted
 
@@ -77,7 +78,7 @@ def woken(detectors: Iterable[Detector]) -> tuple[Detector, ...]:
 
 
 def findings_of(alert: Alert, awake: Iterable[Detector], now: datetime) -> tuple[Finding, ...]:
-    """What the detectors that are `woken` say of this alert alone; the store's windows are not there yet."""
+    """What the detectors that are `woken` say of this alert alone."""
     window = _window(alerts=(alert,))
     return tuple([found for each in awake for found in each.detect(window, now, _defaults(each.Params))])
 
@@ -115,9 +116,10 @@ def _episode(alert: Alert, target: LabelledTarget | None, stable: Labels) -> str
 
 
 def _since(alert: Alert) -> str:
-    """Without a start, what is delivered twice is known by its message's own name, where it has one."""
+    """Without a start, what is delivered twice is known by its message's own name, where it has one. A Kubernetes event
+    that occurs again is the same episode with a higher count."""
     if alert.starts_at is None and alert.message:
-        return alert.message
+        return occurrence(alert).uid if is_event(alert) else alert.message
     return str(_whole_second(alert.starts_at or alert.seen_at))
 
 

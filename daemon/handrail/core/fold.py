@@ -15,7 +15,7 @@ from handrail.model.alert import Alert
 from handrail.model.errors import Bug
 from handrail.model.incident import Incident, ModelCall, State, WriteRun
 from handrail.model.labels import labelled_target
-from handrail.model.reason import Reason
+from handrail.model.reason import Reason, Refusal
 from handrail.model.saga import StepRun, Tried
 from handrail.model.step import Verdict
 from handrail.model.write import Direction
@@ -83,6 +83,7 @@ def _on_entering(incident: Incident, state: State) -> Change:
         "approved_by": None,
         "cleared_hash": "",
         "run_until": None,
+        "caution": None,
     }
     if state is State.GATHERING:
         shown_anew = tuple(finding for finding in incident.findings if not finding.corroborated)
@@ -252,6 +253,10 @@ def _step_undone(incident: Incident, event: ev.StepUndone, at: datetime) -> Chan
     return {"undone_steps": (*incident.undone_steps, event.step)}
 
 
+def _caution(event: ev.Cautioned) -> Refusal | None:
+    return None if event.reason is None else Refusal(reason=event.reason, detail=event.detail)
+
+
 _CHANGES: dict[str, Callable[[Incident, Any, datetime], Change]] = {
     "alert_attached": _alert_attached,
     "silenced": lambda _i, event, at: {"silenced": event, "silenced_at": at, "steps": ()},
@@ -284,6 +289,7 @@ _CHANGES: dict[str, Callable[[Incident, Any, datetime], Change]] = {
     "suppressed": lambda _i, event, _at: {"end": (event.reason, event.detail)},
     "paused": lambda _i, event, _at: {"paused": True, "stop": event},
     "resumed": lambda _i, _event, at: {"paused": False, "stop": None, "freed_at": at},
+    "cautioned": lambda _i, event, _at: {"caution": _caution(event)},
     "taken": lambda _i, event, at: {"taken_by": event.by, "taken_at": at},
     "given_back": lambda _i, _event, at: {"taken_by": None, "taken_at": None, "freed_at": at},
 }

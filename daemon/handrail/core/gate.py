@@ -12,7 +12,9 @@ from datetime import datetime, timedelta
 
 from handrail.core import stops
 from handrail.core.allow import beyond_limits, mode_of, never_written
+from handrail.core.conditions import LOOK_AGAIN, REASONS, refused
 from handrail.model.approval import ApprovalRequest
+from handrail.model.condition import Condition
 from handrail.model.incident import Incident, State
 from handrail.model.policy import Mode, Policy
 from handrail.model.reason import Reason, Refusal
@@ -24,10 +26,11 @@ from handrail.model.write import Direction, Write
 
 class Recent(Value):
     """What other incidents did, or do, to the objects that are to be written: the newest first intent of a saga of
-    theirs, and an open one that holds such an object's UID, or ""."""
+    theirs, and an open one that holds such an object's UID, or "". `conditions` stop every write."""
 
     last_saga_at: datetime | None = None
     busy_with: str = ""
+    conditions: tuple[Condition, ...] = ()
 
 
 class Rules(Value):
@@ -51,6 +54,7 @@ class GateFacts(Value):
     last_saga_at: datetime | None
     busy_with: str
     now: datetime
+    conditions: tuple[Condition, ...] = ()
 
 
 def judge(facts: GateFacts, policy: Policy, own_namespace: str, write: Write, direction: Direction) -> Refusal | None:
@@ -58,6 +62,7 @@ def judge(facts: GateFacts, policy: Policy, own_namespace: str, write: Write, di
     incident = facts.incident
     return (
         _stopped(facts, write)
+        or refused(facts.conditions, facts.now)
         or _lease(facts)
         or _state(incident, direction)
         or _allowed(incident, policy, own_namespace, write)
@@ -160,8 +165,14 @@ def free_from(recent: Recent, policy: Policy) -> datetime | None:
 
 def foresee(incident: Incident, writes: Iterable[Write], recent: Recent, rules: Rules) -> Refusal | None:
     """What the gate would say of these writes if they were approved this very moment; the gate judges again."""
-    refused = (_allowed(incident, rules.policy, rules.own_namespace, write) for write in writes)
-    return next((no for no in refused if no is not None), None) or too_soon(recent, rules.policy, rules.now)
+    allowed = (_allowed(incident, rules.policy, rules.own_namespace, write) for write in writes)
+    never = next((no for no in allowed if no is not None), None)
+    return never or refused(recent.conditions, rules.now) or too_soon(recent, rules.policy, rules.now)
+
+
+def foreseen_end(refusal: Refusal, recent: Recent, rules: Rules) -> datetime | None:
+    """When it is worth looking again; None where nobody knows."""
+    return rules.now + LOOK_AGAIN if refusal.reason in REASONS else free_from(recent, rules.policy)
 
 
 def needs_person(policy: Policy, steps: tuple[SagaStep, ...]) -> bool:

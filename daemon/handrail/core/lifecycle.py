@@ -72,7 +72,7 @@ STAYS: dict[str, frozenset[S]] = {
 }
 """Events that say what happened in a state without leaving it."""
 
-FLAGS = frozenset({"paused", "resumed", "taken", "given_back"})
+FLAGS = frozenset({"paused", "resumed", "taken", "given_back", "cautioned"})
 """Over any state that is not terminal."""
 
 ANYWHERE = frozenset({"alert_attached", "noted", "outcome", "model_answered"})

@@ -159,7 +159,9 @@ def _round(incident: Incident, sentence: str) -> str:
 def _asking(incident: Incident, now: datetime) -> str:
     if incident.request is None or _too_late(incident, now):
         return f"The time to decide is over; a person gets it.{_half_done(incident)}"
-    return f"Waits for a person to decide until {clock(incident.request.expires)}.{_half_done(incident)}"
+    caution = incident.caution
+    but = f" An approval now would be refused: {because(caution.reason, caution.detail, 300)}." if caution else ""
+    return f"Waits for a person to decide until {clock(incident.request.expires)}.{but}{_half_done(incident)}"
 
 
 def _executing(incident: Incident) -> str:

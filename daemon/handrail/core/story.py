@@ -83,6 +83,12 @@ def _found(findings: tuple[Finding, ...]) -> str:
     return "Found no known cause."
 
 
+def _cautioned(event: ev.Cautioned) -> str:
+    if event.reason is None:
+        return "What would have refused an approval is over."
+    return f"An approval would be refused now: {because(event.reason, event.detail, 300)}. The question stands."
+
+
 def _model_answered(event: ev.ModelAnswered) -> str | None:
     if event.failed is None:
         return None
@@ -200,6 +206,7 @@ _TELLS: dict[str, Callable[[Any], str | None]] = {
     "resumed": lambda event: f"{event.by or 'somebody'} started it again; it goes on where it stood.",
     "taken": lambda event: f"{event.by} took it; nothing is done to it until it is given back.",
     "given_back": lambda event: f"{event.by} gave it back; it goes on where it stood.",
+    "cautioned": _cautioned,
     "noted": lambda event: f"Note by {event.by}: {event.text}",
 }
 """Not told: gathering_begun, offered, model_asked, compiled, rehearsed, step_begun. The card shows what came of it."""

@@ -7,6 +7,7 @@ the look (design, section 4).
 
 from __future__ import annotations
 
+from handrail.core.conditions import REASONS
 from handrail.core.fingerprint import fingerprint
 from handrail.core.standing import still_in_place
 from handrail.effects.latch import held_by_cluster, latch
@@ -15,7 +16,7 @@ from handrail.effects.rehearse import shown_by, stamp
 from handrail.effects.send import carry_out
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
-from handrail.model.errors import Bug
+from handrail.model.errors import Bug, Transient
 from handrail.model.hands import Held
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason, Refusal
@@ -125,6 +126,7 @@ async def _no(tools: Tools, incident: Incident, index: int, refusal: Refusal) ->
         return await latch(tools, incident, refusal)
     if refusal.reason in (Reason.STOPPED, Reason.TAKEN, Reason.LEASE_LOST):
         return incident
+    _wait_out(refusal, half_way=incident.has_acted)
     if incident.has_acted:
         event: ev.Event = ev.StepFailed(step=index, reason=refusal.reason, detail=refusal.detail)
     elif refusal.reason in _FINAL:
@@ -133,6 +135,16 @@ async def _no(tools: Tools, incident: Incident, index: int, refusal: Refusal) ->
         event = ev.Voided(reason=refusal.reason, detail=refusal.detail)
     return await tools.store.append(incident, (event,))
 
+
+def _wait_out(refusal: Refusal, *, half_way: bool) -> None:
+    """Half-way, what a stop condition holds up is tried again, as long as there is patience: to fail it would leave a
+    person with half a repair. Raises Transient."""
+    if half_way and refusal.reason in REASONS:
+        raise Transient(str(refusal), retry_after=AGAIN)
+
+
+AGAIN = 15.0
+"""Seconds."""
 
 _FINAL = frozenset(
     {
@@ -188,6 +200,7 @@ async def _undo_write(tools: Tools, incident: Incident, index: int, write: Write
     async def refused(refusal: Refusal) -> Incident:
         if refusal.reason in (Reason.STOPPED, Reason.TAKEN, Reason.LEASE_LOST):
             return incident
+        _wait_out(refusal, half_way=True)
         return await _cannot(tools, incident, index, f"{refusal.reason}: {refusal.detail}")
 
     return await carry_out(tools, incident, intent, refused)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from handrail.adapters.evidence.pieces import MOST_PIECES
 from handrail.adapters.kubernetes import look_at
 from handrail.core import severity
+from handrail.core.conditions import SEEN, raised
 from handrail.core.fold import is_own
 from handrail.effects.quiet import silenced_now, told_by
 from handrail.effects.tools import Tools
@@ -52,11 +53,13 @@ async def gather(tools: Tools, incident: Incident) -> Incident:
     now = tools.now()
     gathering = await tools.gatherer.gather(incident.labelled, incident.alert, now)
     if isinstance(gathering, Refusal):
-        over = ev.HandedOver(reason=gathering.reason, detail=gathering.detail)
+        over = ev.HandedOver(reason=gathering.reason, detail=f"{gathering.detail}{_said_of_it(incident)}")
         _seen, silence = await silenced_now(tools, incident)
         return await tools.store.append(incident, (silence or over,))
     thing = gathering.thing
     found = found_in(tools.detectors, incident, gathering, now)
+    if (condition := raised(incident.identity, found, now, SEEN)) is not None:
+        await tools.store.watching.raise_(condition)
     well = thing is not None and not found and severity.healthy(thing)
     if thing is not None and well and incident.tried:
         return await tools.store.append(incident, (_late_cure(thing),))
@@ -91,6 +94,13 @@ async def recheck(tools: Tools, incident: Incident) -> Incident:
         return await tools.store.append(incident, (_by_itself(),))
     changed = ev.Voided(reason=Reason.STATE_CHANGED, detail="an alert was resolved meanwhile; looking again")
     return await tools.store.append(incident, (changed,))
+
+
+def _said_of_it(incident: Incident) -> str:
+    """What is known all the same, where nothing can be looked at."""
+    known = (f for f in incident.findings if f.handling is not Handling.IGNORE and f.cause is not Cause.OTHER)
+    found = next(known, None)
+    return f"; {found.cause}: {found.summary}" if found else ""
 
 
 def _by_itself() -> ev.Suppressed:

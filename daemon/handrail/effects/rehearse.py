@@ -9,7 +9,7 @@ from __future__ import annotations
 from handrail.core.asking import after_rehearsal, not_yet, only_observes
 from handrail.core.blast import blast
 from handrail.core.fingerprint import NOT_COMING_BACK, diff, fingerprint, gone
-from handrail.core.gate import Rules, foresee, free_from
+from handrail.core.gate import Rules, foresee, foreseen_end
 from handrail.effects.around import around
 from handrail.effects.latch import held_by_cluster, latch
 from handrail.effects.quiet import kept_off, silenced_now
@@ -48,7 +48,7 @@ async def _refused_anyway(tools: Tools, incident: Incident, rehearsal: Rehearsal
     writes = [one.write for one in rehearsal.writes]
     recent = await tools.store.recent(incident, {write.object.uid for write in writes})
     refusal = foresee(incident, writes, recent, rules)
-    return not_yet(refusal, incident, free_from(recent, rules.policy), rules.now) if refusal else None
+    return not_yet(refusal, incident, foreseen_end(refusal, recent, rules), rules.now) if refusal else None
 
 
 async def _rehearsal(tools: Tools, saga: Saga) -> Rehearsal | Refusal:

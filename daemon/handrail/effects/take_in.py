@@ -9,7 +9,9 @@ from datetime import timedelta
 
 import structlog
 
+from handrail.core.awaiting import Awaiting
 from handrail.core.correlate import arrival, findings_of, woken
+from handrail.core.windows import judge_of
 from handrail.decode import decode
 from handrail.decode.otlp_logs import entries_of
 from handrail.effects.tools import Tools
@@ -33,16 +35,19 @@ async def receive(tools: Tools, records: Sequence[Record]) -> tuple[Received, ..
     topics = {**DOORS, **{topic.name: topic for topic in tools.config.kafka.topics}}
     now = tools.now()
     awake, cluster = woken(tools.detectors), tools.config.cluster.name
+    awaited = Awaiting(tools.config)
     batches: list[Batch] = []
     received: list[Received] = []
     for record in records:
         decoded = _decoded(tools, record, topics.get(record.topic, TopicConfig(name=record.topic)))
         found = ((alert, findings_of(alert, awake, now)) for alert in decoded.alerts)
         arrivals = tuple(arrival(alert, cluster, findings) for alert, findings in found)
-        batches.append(Batch(source=_source(record), at=now, arrivals=arrivals))
+        sighted = awaited.among(decoded.alerts)
+        batches.append(Batch(source=_source(record), at=now, arrivals=arrivals, sighted=sighted))
         refused = _together(decoded.refused) if decoded.refused else None
         received.append(Received(record=record, alerts=len(arrivals), refused=refused))
-    took = await tools.store.take(batches, max_age=timedelta(minutes=tools.policy.last_good().alert_age_minutes))
+    max_age = timedelta(minutes=tools.policy.last_good().alert_age_minutes)
+    took = await tools.store.take(batches, max_age=max_age, judge=judge_of(tools.detectors))
     _say(tools, Counter(one.reason for batch in took for one in batch if one.reason is not None))
     _say(tools, Counter(one.refused.reason for one in received if one.refused is not None))
     return tuple(received)

@@ -23,11 +23,15 @@ class Arrival(Value):
 
 
 class Batch(Value):
-    """All arrivals of one record. An empty one still leaves its inbox row, so that it is not decoded again."""
+    """All arrivals of one record. An empty one still leaves its inbox row, so that it is not decoded again.
+
+    `sighted` are the awaited signals among them, each with when it was seen.
+    """
 
     source: Source
     at: datetime
     arrivals: tuple[Arrival, ...] = ()
+    sighted: dict[str, datetime] = {}
 
 
 class Fate(StrEnum):

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from handrail.model.mapping import NO_MAPPING, AlertMapping
-from handrail.model.value import Value
+from handrail.model.value import Value, canonical
 
 
 class SecretRef(Value):
@@ -40,12 +40,42 @@ class TopicConfig(Value):
     mapping: AlertMapping | None = None
 
 
+class ExpectedSignal(Value):
+    """An alert that should come again within `minutes`, with at least these labels. Its absence opens an incident."""
+
+    name: str = Field(min_length=1)
+    labels: dict[str, str] = {}
+    minutes: int = Field(ge=2, le=14 * 24 * 60)
+
+    @property
+    def key(self) -> str:
+        """What its sightings are kept under."""
+        return canonical([self.name, self.labels])
+
+
+class WatchdogConfig(Value):
+    """The alert that always fires. `minutes` must be longer than Alertmanager's `repeat_interval` for it; when it does
+    not come for so long, every write is refused until it does."""
+
+    name: str = Field(default="Watchdog", min_length=1)
+    minutes: int = Field(ge=2, le=24 * 60)
+
+
 class AlertsConfig(Value):
     """`mapping` names a sender's own attributes; Kubernetes events that last occurred longer ago are passed over
-    (a collector sends all of them again when it restarts)."""
+    (a collector sends all of them again when it restarts). `expected` and `watchdog` are
+    signals whose absence counts."""
 
     mapping: AlertMapping = NO_MAPPING
     event_age_minutes: int = Field(default=15, ge=1, le=24 * 60)
+    expected: tuple[ExpectedSignal, ...] = ()
+    watchdog: WatchdogConfig | None = None
+
+    @property
+    def awaited(self) -> tuple[ExpectedSignal, ...]:
+        """All of them, the watchdog first."""
+        dog = self.watchdog
+        return (*((ExpectedSignal(name=dog.name, minutes=dog.minutes),) if dog else ()), *self.expected)
 
 
 class SaslConfig(Value):

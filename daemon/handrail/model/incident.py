@@ -12,7 +12,7 @@ from handrail.model.evidence import Away, EvidenceItem
 from handrail.model.finding import Finding
 from handrail.model.menu import Menu
 from handrail.model.plan import PlanProposal
-from handrail.model.reason import Reason
+from handrail.model.reason import Reason, Refusal
 from handrail.model.saga import Rehearsal, Saga, StepRun, Tried
 from handrail.model.severity import Severity
 from handrail.model.target import LabelledTarget, ObjectRef
@@ -81,7 +81,7 @@ class Incident(Value):
 
     `stop` is the one that it is paused for; `freed_at` is when a stop ended last, or a person gave it back. `follows`
     is the closed incident that this one goes on from; until `held_until` it waits for whether nothing is wrong indeed.
-    `silenced` is the silence that it waits for, as it was found at `silenced_at`.
+    `caution` is why an approval would be refused now. `silenced` is the silence that it waits for, as it was found at `silenced_at`.
     """
 
     id: str
@@ -117,6 +117,7 @@ class Incident(Value):
     approved_by: Person | None = None
     cleared_hash: str = ""
     run_until: datetime | None = None
+    caution: Refusal | None = None
     steps: tuple[StepRun, ...] = ()
     writes: tuple[WriteRun, ...] = ()
     done_keys: frozenset[str] = frozenset()

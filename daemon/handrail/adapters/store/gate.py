@@ -92,6 +92,7 @@ async def _facts(tx: Tx, incident: Incident, uids: frozenset[str]) -> GateFacts:
         last_saga_at=others.last_saga_at,
         busy_with=others.busy_with,
         now=tx.now,
+        conditions=others.conditions,
     )
 
 

@@ -6,23 +6,29 @@ at once, then the arrivals are placed one after the other in memory, then everyt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from sqlalchemy import bindparam, delete, insert, update
 from sqlalchemy.exc import IntegrityError
 
 from handrail.adapters.store.database import Tx
+from handrail.adapters.store.happened import Happened, Judge, happening
 from handrail.adapters.store.journal import Head, Said, Stored, clean, rows_after, said, said_event, write_rows
 from handrail.adapters.store.recall import Place, Stories, Story, place_of, recall, seen_before
 from handrail.adapters.store.schema import inbox, incidents, signals
+from handrail.adapters.store.watching import lift, sighted, stand
+from handrail.core.conditions import STOPPING, TOLD, raised
 from handrail.core.grouping import Place as Placed
 from handrail.core.grouping import place
 from handrail.model.alert import Alert, Source
 from handrail.model.arrival import Arrival, Batch, Fate, Took
+from handrail.model.condition import Condition
 from handrail.model.errors import HeadMoved
 from handrail.model.events import AlertAttached, Opened
 from handrail.model.incident import State
+from handrail.model.occurrence import is_event
 from handrail.model.reason import Reason
 
 ACTOR = "intake"
@@ -40,31 +46,48 @@ LATE_EVERY = timedelta(hours=1)
 """Of a closed incident: each status first, then at most one in this time. People are told of each entry."""
 
 
+class Rules(NamedTuple):
+    """An alert seen longer ago than `max_age` opens nothing; `judge` says what a window of events shows."""
+
+    max_age: timedelta
+    accept_unlabelled: bool
+    judge: Judge
+
+
 class Taking:
     """One poll on its way into the store."""
 
-    def __init__(self, tx: Tx, seen: dict[Place, str], stories: Stories, accept_unlabelled: bool) -> None:
+    def __init__(self, tx: Tx, seen: dict[Place, str], stories: Stories, happening: Happened, rules: Rules) -> None:
         self._tx = tx
         self._seen = seen
         self._others = frozenset(seen)
         self._stories = stories
-        self._accept_unlabelled = accept_unlabelled
+        self._happening = happening
+        self._rules = rules
+        self._sighted: dict[str, datetime] = {}
+        self._conditions: dict[str, Condition | None] = {}
         self._taken: dict[Place, str] = {}
         self._opened: dict[str, Stored] = {}
         self._entries: list[Stored] = []
         self._signals: list[Stored] = []
         self._grown: dict[str, int] = {}
 
-    def batch(self, batch: Batch, max_age: timedelta) -> tuple[Took, ...]:
+    def batch(self, batch: Batch) -> tuple[Took, ...]:
         at = place_of(batch.source)
         if at is not None:
             if self._seen.get(at) == batch.source.digest:
                 return (Took(fate=Fate.SEEN_BEFORE),)
             self._seen[at] = self._taken[at] = batch.source.digest
-        return tuple(self._arrival(arrival, batch.source, max_age) for arrival in batch.arrivals)
+        self._see(batch.sighted)
+        return tuple(self._arrival(arrival, batch.source) for arrival in batch.arrivals)
 
-    def _arrival(self, arrival: Arrival, source: Source, max_age: timedelta) -> Took:
-        known = self._stories.known(arrival, self._accept_unlabelled, self._tx.now, max_age)
+    def _arrival(self, arrival: Arrival, source: Source) -> Took:
+        if is_event(arrival.alert):
+            judged = self._happening.judged(arrival)
+            if judged is None:
+                return Took(fate=Fate.SEEN_BEFORE)
+            arrival = judged
+        known = self._stories.known(arrival, self._rules.accept_unlabelled, self._tx.now, self._rules.max_age)
         placed = place(arrival, known)
         took = Took(fate=placed.fate, incident=placed.incident, reason=placed.reason)
         if placed.fate is Fate.OPENED:
@@ -76,7 +99,24 @@ class Taking:
         else:
             seq = None
         self._signals.append(_signal(self._tx, arrival, took.incident or None, seq))
+        self._heed(arrival, took)
         return took
+
+    def _see(self, sighted: Mapping[str, datetime]) -> None:
+        for signal, at in sighted.items():
+            self._sighted[signal] = max(at, self._sighted.get(signal, at))
+
+    def _heed(self, arrival: Arrival, took: Took) -> None:
+        """What stops every write, for as long as it fires; what belongs to no story of ours stops nothing."""
+        if not any(finding.cause in STOPPING for finding in arrival.findings):
+            return
+        if arrival.alert.status == "resolved":
+            self._conditions[arrival.identity] = None
+        elif took.fate is not Fate.RECORDED:
+            since = min(arrival.alert.seen_at, self._tx.now)
+            found = raised(arrival.identity, arrival.findings, since, TOLD)
+            if found is not None:
+                self._conditions[arrival.identity] = found
 
     def _open(self, placed: Placed, arrival: Arrival, source: Source) -> int:
         story = Story(id=placed.incident, identity=arrival.identity)
@@ -132,6 +172,16 @@ class Taking:
         if moved:
             to_head = update(incidents).where(incidents.c.id == bindparam("moved")).values(head=bindparam("to"))
             await conn.execute(to_head, moved)
+        await self._write_watched()
+
+    async def _write_watched(self) -> None:
+        """Each asks nothing where there is nothing of its kind, which is nearly always."""
+        await self._happening.write()
+        await sighted(self._tx, self._sighted)
+        await stand(self._tx, [found for found in self._conditions.values() if found is not None])
+        lifted = [identity for identity, found in self._conditions.items() if found is None]
+        if lifted:
+            await lift(self._tx, lifted)
 
     async def _write_inbox(self) -> None:
         """A place that holds another record than before is written anew."""
@@ -178,15 +228,14 @@ def _incident(tx: Tx, id_: str, arrival: Arrival) -> Stored:
     }
 
 
-async def take(
-    tx: Tx, batches: Sequence[Batch], max_age: timedelta, accept_unlabelled: bool
-) -> tuple[tuple[Took, ...], ...]:
+async def take(tx: Tx, batches: Sequence[Batch], rules: Rules) -> tuple[tuple[Took, ...], ...]:
     """What became of every arrival, in the order of the batches. Raises HeadMoved when another replica took in the
     same things at the same moment: then it must be placed anew."""
     seen = await seen_before(tx, (batch.source for batch in batches))
+    events = await happening(tx, (arrival for batch in batches for arrival in batch.arrivals), rules.judge)
     stories = await recall(tx, (arrival for batch in batches for arrival in batch.arrivals))
-    taking = Taking(tx, seen, stories, accept_unlabelled)
-    took = tuple(taking.batch(batch, max_age) for batch in batches)
+    taking = Taking(tx, seen, stories, events, rules)
+    took = tuple(taking.batch(batch) for batch in batches)
     try:
         await taking.write()
     except IntegrityError as raced:

@@ -35,7 +35,8 @@ AT_ONCE = 500
 MERGES = 5
 """So often an incident can have been merged into one that was merged itself."""
 
-_HTTP = "http:"
+_NO_PLACE = ("http:", "tick:")
+"""Nothing was consumed: a request, or what the clock alone found."""
 
 
 def chunks(values: Iterable[T]) -> Iterator[list[T]]:
@@ -45,8 +46,8 @@ def chunks(values: Iterable[T]) -> Iterator[list[T]]:
 
 
 def place_of(source: Source) -> Place | None:
-    """Where a record lies in Kafka; None for an HTTP request, which has no place to be seen at again."""
-    return None if source.topic.startswith(_HTTP) else (source.topic, source.partition, source.offset)
+    """Where a record lies in Kafka; None where there is none to be seen at again."""
+    return None if source.topic.startswith(_NO_PLACE) else (source.topic, source.partition, source.offset)
 
 
 async def seen_before(tx: Tx, sources: Iterable[Source]) -> dict[Place, str]:

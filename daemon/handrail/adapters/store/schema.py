@@ -7,6 +7,7 @@ are written by alerts are text without bounds in SQL: bounding is done at the so
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from sqlalchemy import (
     BigInteger,
@@ -26,7 +27,7 @@ from sqlalchemy.engine import Dialect
 
 from handrail.model.errors import Bug
 
-SCHEMA = 4
+SCHEMA = 5
 """What this build migrates to and needs at least (migrations/versions)."""
 
 READER = 1
@@ -53,6 +54,7 @@ class UtcText(TypeDecorator[datetime]):
         return None if value is None else datetime.fromisoformat(value)
 
 
+@lru_cache(maxsize=256)
 def iso(at: datetime) -> str:
     """Raises Bug for a time without a zone: it would be read as another moment elsewhere."""
     if at.tzinfo is None:

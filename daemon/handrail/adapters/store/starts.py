@@ -1,4 +1,4 @@
-"""When sagas began on which objects, and who holds them now: what the interval between sagas is measured from.
+"""When sagas began on which objects, who holds them now, and what stops every write: what stands beside a saga.
 
 Read by the gate inside its transaction, and beforehand, so that nobody is asked for what the gate would refuse.
 """
@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.schema import incidents, saga_starts
+from handrail.adapters.store.watching import standing
 from handrail.core.gate import Recent
 from handrail.model.incident import Incident
 
@@ -29,4 +30,5 @@ async def recent(tx: Tx, incident: Incident, uids: Iterable[str]) -> Recent:
     return Recent(
         last_saga_at=(await tx.conn.execute(select(func.max(saga_starts.c.at)).where(others))).scalar_one(),
         busy_with=(await tx.conn.execute(busy.limit(1))).scalar_one_or_none() or "",
+        conditions=await standing(tx),
     )

@@ -18,7 +18,7 @@ from datetime import timedelta
 
 from sqlalchemy import select
 
-from handrail.adapters.store import audit, blobs, claim, gate, intake, journal, late, lists, starts, stop
+from handrail.adapters.store import audit, blobs, claim, gate, happened, intake, journal, late, lists, starts, stop
 from handrail.adapters.store.database import Clock, Database, Tx
 from handrail.adapters.store.driving import Driving
 from handrail.adapters.store.duties import Duties, Duty, require
@@ -27,6 +27,7 @@ from handrail.adapters.store.leases import Leases
 from handrail.adapters.store.outbox import Outbox
 from handrail.adapters.store.values import AuditReport, Committed, IncidentRow, Telling
 from handrail.adapters.store.wake import Wake
+from handrail.adapters.store.watching import Watching
 from handrail.core.gate import Recent
 from handrail.model.arrival import Batch, Took
 from handrail.model.errors import HeadMoved, Transient
@@ -51,6 +52,7 @@ class Store:
         self._accept_unlabelled = accept_unlabelled
         self._driving = Driving(database, database.leases)
         self._duties = Duties(database, database.leases)
+        self.watching = Watching(database)
         self._listening: asyncio.Task[None] | None = None
 
     @classmethod
@@ -112,14 +114,18 @@ class Store:
 
     # intake
 
-    async def take(self, batches: Sequence[Batch], *, max_age: timedelta) -> tuple[tuple[Took, ...], ...]:
+    async def take(
+        self, batches: Sequence[Batch], *, max_age: timedelta, judge: happened.Judge = happened.nothing
+    ) -> tuple[tuple[Took, ...], ...]:
         """All records of a poll, or none of them; one tuple per batch. An alert seen longer ago than `max_age` opens
-        nothing. A record that was taken before gives a single SEEN_BEFORE."""
+        nothing. A record that was taken before gives a single SEEN_BEFORE; so does a copy of a Kubernetes event that is
+        known. `judge` says what the window of a thing's events shows."""
         if not batches:
             return ()
+        rules = intake.Rules(max_age, self._accept_unlabelled, judge)
         for _ in range(RACES):
             with contextlib.suppress(HeadMoved):
-                return await self._database.write(lambda tx: intake.take(tx, batches, max_age, self._accept_unlabelled))
+                return await self._database.write(lambda tx: intake.take(tx, batches, rules))
         raise Transient("other replicas keep taking in the same alerts", retry_after=0.5)
 
     # incidents

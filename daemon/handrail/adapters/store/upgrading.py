@@ -35,6 +35,9 @@ RIGHTS = {
     "targets": "SELECT, INSERT, UPDATE",
     "duties": "SELECT, INSERT, UPDATE",
     "published": "SELECT, INSERT, UPDATE",
+    "happened": "SELECT, INSERT, UPDATE, DELETE",
+    "sightings": "SELECT, INSERT, UPDATE",
+    "conditions": "SELECT, INSERT, UPDATE, DELETE",
     "switch": "SELECT, UPDATE",
     "stops": "SELECT, INSERT, UPDATE",
 }

@@ -41,6 +41,7 @@ from handrail.model.events.ends import (
 from handrail.model.events.people import (
     Approved,
     Asked,
+    Cautioned,
     Cleared,
     GivenBack,
     Noted,
@@ -70,6 +71,7 @@ __all__ = [
     "AlertAttached",
     "Approved",
     "Asked",
+    "Cautioned",
     "Attempted",
     "Cleared",
     "CompileRefused",
@@ -148,6 +150,7 @@ Event = Annotated[
     | HandedOver
     | Suppressed
     | Paused
+    | Cautioned
     | Resumed
     | Taken
     | GivenBack

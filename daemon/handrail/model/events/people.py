@@ -69,6 +69,14 @@ class Resumed(Value):
     by: str
 
 
+class Cautioned(Value):
+    """While a person is asked: an approval would be refused now, for this; without a reason that is over."""
+
+    kind: Literal["cautioned"] = "cautioned"
+    reason: Reason | None = None
+    detail: str = ""
+
+
 class Taken(Value):
     kind: Literal["taken"] = "taken"
     by: Person

@@ -1,0 +1,102 @@
+"""What only the clock brings: signals that no longer come, and telling those who are asked that a condition stands.
+
+Looked at by one replica at a time. Opens incidents in the way that alerts do, once for each silence; closes nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from handrail.adapters.store import Duty
+from handrail.core.awaiting import awaited, silence, source
+from handrail.core.conditions import TOLD, raised, refused
+from handrail.core.correlate import arrival
+from handrail.core.windows import overdue
+from handrail.effects import storm
+from handrail.effects.tools import Tools
+from handrail.model import events as ev
+from handrail.model.arrival import Arrival, Batch
+from handrail.model.condition import Condition
+from handrail.model.detector import Awaited
+from handrail.model.errors import HeadMoved
+from handrail.model.incident import State
+from handrail.model.reason import Refusal
+
+TIDY_EVERY = timedelta(minutes=10)
+
+MOST_ASKED = 200
+"""Open questions that are looked through; more at once nobody reads."""
+
+
+class Ticking:
+    """Since when this process waits, and which silences it has told of."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._since = tools.now()
+        self._told: set[str] = set()
+        self._tidied = self._since
+
+    async def tick(self) -> None:
+        """Nothing where another replica has the duty. Raises Transient."""
+        tools = self._tools
+        if not await tools.store.on_duty(Duty.TICK):
+            return
+        now = tools.now()
+        standing = {one.identity: one for one in await tools.store.watching.standing()}
+        if tools.config.alerts.awaited:
+            seen = await tools.store.watching.sightings()
+            for signal in awaited(tools.config.alerts, seen, self._since):
+                await self._look(signal, standing, now)
+        await storm.watch(tools)
+        await self._tell_asked(now)
+        if now - self._tidied >= TIDY_EVERY:
+            await tools.store.watching.tidy()
+            self._tidied = now
+
+    async def _look(self, signal: Awaited, standing: dict[str, Condition], now: datetime) -> None:
+        found = overdue(signal, self._tools.detectors, now)
+        cluster = self._tools.config.cluster.name
+        arrived = arrival(silence(signal, found, cluster, now), cluster, found)
+        if not found:
+            await self._lift(arrived, signal, standing)
+            return
+        condition = raised(arrived.identity, found, now, TOLD)
+        if condition is not None:
+            await self._tools.store.watching.raise_(condition)
+        if arrived.episode not in self._told:
+            await self._open(arrived, found[0].detector, now)
+            self._told.add(arrived.episode)
+
+    async def _lift(self, arrived: Arrival, signal: Awaited, standing: dict[str, Condition]) -> None:
+        """Only by the signal itself: a start gives it time, and takes nothing back."""
+        condition = standing.get(arrived.identity)
+        if condition is not None and signal.last_seen is not None and signal.last_seen > condition.since:
+            await self._tools.store.watching.lift(arrived.identity)
+
+    async def _open(self, arrived: Arrival, detector: str, now: datetime) -> None:
+        batch = Batch(source=source(detector, arrived.alert), at=now, arrivals=(arrived,))
+        max_age = timedelta(minutes=self._tools.policy.last_good().alert_age_minutes)
+        await self._tools.store.take((batch,), max_age=max_age)
+
+    async def _tell_asked(self, now: datetime) -> None:
+        """Whoever is asked learns on the card that an approval would be refused now, and when that is over."""
+        store = self._tools.store
+        refusal = refused(await store.watching.standing(), now)
+        for row in await store.rows(MOST_ASKED, State.ASKING):
+            incident = await store.incident(row.id)
+            if incident is None or incident.state is not State.ASKING or _told(incident.caution, refusal):
+                continue
+            try:
+                await store.append(incident, (_cautioned(refusal),))
+            except HeadMoved:
+                continue  # somebody has just answered, or something came in: the next tick looks again
+
+
+def _told(caution: Refusal | None, refusal: Refusal | None) -> bool:
+    """By reason: the sentence may change while it stands."""
+    return (caution.reason if caution else None) is (refusal.reason if refusal else None)
+
+
+def _cautioned(refusal: Refusal | None) -> ev.Cautioned:
+    return ev.Cautioned(reason=refusal.reason, detail=refusal.detail) if refusal else ev.Cautioned()
