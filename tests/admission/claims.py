@@ -16,6 +16,7 @@ IMAGE = "registry.example:5000/shop/api"
 DB = {"name": "P", "valueFrom": {"secretKeyRef": {"name": "db", "key": "p"}}}
 OTHER_KEY = {"name": "Q", "valueFrom": {"secretKeyRef": {"name": "db", "key": "q"}}}
 ROOT = {"name": "Q", "valueFrom": {"secretKeyRef": {"name": "root", "key": "p"}}}
+APPARMOR = "container.apparmor.security.beta.kubernetes.io"
 NODE = "/api/v1/nodes/node-1"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -148,6 +149,13 @@ MAY: dict[str, dict[str, list[Try]]] = {
             container("livenessProbe", {"exec": {"command": ["x"]}}),
             container("resources", {"limits": {"memory": "1Gi"}}),
         ],
+        "have the node connect to any address, by a probe": [
+            container("livenessProbe", {"httpGet": {"host": "169.254.169.254", "port": 80}})
+        ],
+        "change how names resolve in the pods": [
+            pod("hostAliases", [{"ip": "192.0.2.1", "hostnames": ["db"]}]),
+            pod("dnsConfig", {"searches": ["example"]}),
+        ],
         "mount any ConfigMap or claim of the namespace, and so read and write other workloads' data": [
             volume(configMap={"name": "c"}),
             volume(persistentVolumeClaim={"claimName": "c"}),
@@ -261,6 +269,10 @@ MAY_NOT: dict[str, dict[str, list[Try]]] = {
         "change the user that it runs as": [
             pod("securityContext", {"runAsUser": 0}),
             container("securityContext", {"runAsUser": 0}),
+        ],
+        "take off a profile of AppArmor or seccomp, by an annotation either": [
+            container("securityContext", {"seccompProfile": {"type": "Unconfined"}}),
+            patch(("add", "/spec/template/metadata/annotations", {f"{APPARMOR}/api": "unconfined"})),
         ],
         "use another pull secret": [pod("imagePullSecrets", [{"name": "db"}])],
         "choose a node by name": [pod("nodeName", "node-1")],

@@ -37,6 +37,8 @@ PINNED_OF_POD = (
     "resourceClaims",
 )
 PINNED_OF_CONTAINER = ("securityContext", "volumeDevices")
+PINNED_ANNOTATIONS = ("container.apparmor.security.beta.kubernetes.io/", "seccomp.security.alpha.kubernetes.io/")
+"""Of the pod template: the API server still turns the first into a security context (Pod docs, AppArmor)."""
 
 
 def form(step: Step) -> str:
@@ -121,8 +123,14 @@ def pinned_template() -> str:
     new, old = "object.spec.template.spec", "oldObject.spec.template.spec"
     parts = [_kept(new, old, field) for field in PINNED_OF_POD]
     parts += [_containers(new, old, "containers"), _containers(new, old, "initContainers")]
-    parts += [_volumes(new, old)]
+    parts += [_volumes(new, old), _annotations_kept()]
     return " && ".join(parts)
+
+
+def _annotations_kept() -> str:
+    new, old = (f"{one}.spec.template.?metadata.?annotations.orValue({{}})" for one in ("object", "oldObject"))
+    other = " && ".join(f"!k.startsWith('{prefix}')" for prefix in PINNED_ANNOTATIONS)
+    return f"{new}.all(k, ({other}) || (k in {old} && {new}[k] == {old}[k])) && {old}.all(k, ({other}) || k in {new})"
 
 
 def _kept(new: str, old: str, field: str) -> str:
