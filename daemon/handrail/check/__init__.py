@@ -27,6 +27,8 @@ async def check(path: Path, progress: Callable[[str], None]) -> list[Line]:
     try:
         config = load_config(path)
         listen_address(config.http.listen)
+        if config.http.intake:
+            listen_address(config.http.intake, "http.intake")
     except BadConfig as wrong:
         return [fail("config", line) for line in str(wrong).splitlines()]
     probes = configured(config)

@@ -19,9 +19,18 @@ from urllib.parse import urlsplit
 
 import handrail_remediations
 from handrail.adapters.settings import Secret, load_policy
+from handrail.check.doors import intake
 from handrail.check.lines import Line, fail, ok
 from handrail.core.allow import unknown_steps
-from handrail.model.config import Config, PlannerMode, PrometheusConfig, SlackConfig, StoreConfig, WebhookConfig
+from handrail.model.config import (
+    AlertmanagerConfig,
+    Config,
+    PlannerMode,
+    PrometheusConfig,
+    SlackConfig,
+    StoreConfig,
+    WebhookConfig,
+)
 from handrail.model.policy import Mode, Policy
 from handrail.model.step import Step
 
@@ -34,6 +43,7 @@ LIBRARIES = {
     "slack": "handrail.adapters.slack",
     "model": "anthropic",
     "prometheus": "handrail.adapters.prometheus",
+    "alertmanager": "handrail.adapters.alertmanager",
 }
 
 Probe = Callable[[Config], Coroutine[Any, Any, list[Line]]]
@@ -50,6 +60,10 @@ def configured(config: Config) -> dict[str, Probe]:
         found["webhook"] = partial(_webhook, config.webhook)
     if config.prometheus is not None:
         found["prometheus"] = partial(_prometheus, config.prometheus)
+    if config.alertmanager is not None:
+        found["alertmanager"] = partial(_alertmanager, config.alertmanager)
+    if config.intake.http.tokens:
+        found["intake"] = intake
     return found
 
 
@@ -212,3 +226,10 @@ async def _prometheus(prometheus: PrometheusConfig, _config: Config) -> list[Lin
     now = datetime.now(UTC)
     await Prometheus(prometheus).range("vector(1)", now - timedelta(minutes=1), now, 60)
     return [ok("prometheus", f"{prometheus.url} answers queries")]
+
+
+async def _alertmanager(alertmanager: AlertmanagerConfig, _config: Config) -> list[Line]:
+    from handrail.adapters.alertmanager import Alertmanager
+
+    version = await Alertmanager(alertmanager).version()
+    return [ok("alertmanager", f"{alertmanager.url} says what is silenced, version {version or 'unknown'}")]

@@ -83,9 +83,21 @@ planner:
 # prometheus:
 #   url: http://prometheus.monitoring:9090
 
+# Asked whether an alert is silenced or inhibited before anything is done about it (docs/wiring.md).
+# alertmanager:
+#   url: http://alertmanager.monitoring:9093
+
+# Alerts by HTTP, at /v1/alerts/alertmanager, /v1/alerts/grafana and /v1/logs. Without a token they are not there.
+# intake:
+#   http:
+#     tokens:
+#       - {{file: /etc/handrail/secrets/intake/token}}
+
 http:
   # /healthz, /readyz, /metrics and the API of the CLI.
   listen: 0.0.0.0:8080
+  # An address of its own for alerts; else they are taken at `listen`.
+  # intake: 0.0.0.0:8081
 
 log:
   level: info
