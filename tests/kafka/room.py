@@ -15,10 +15,10 @@ from typing import Any, cast
 import handrail_detectors
 from handrail.adapters.kafka import KafkaIntake
 from handrail.adapters.store import IncidentRow, Store
-from handrail.effects.tools import Tools
+from handrail.effects.tools import PolicySource, Tools
 from handrail.model.config import ClusterConfig, Config, KafkaConfig
+from handrail.model.policy import Policy
 from handrail.model.record import Record, Undecoded
-from handrail.model.signs import NoSigns
 from handrail.reconciler import on_records
 from tests.decode.records import fired, webhook
 
@@ -62,15 +62,23 @@ class Room:
 async def room(folder: Path, settings: KafkaConfig) -> AsyncIterator[Room]:
     store = await Store.open(f"sqlite:///{folder / 'handrail.db'}", cluster="prod")
     config = Config(cluster=ClusterConfig(name="prod"), kafka=settings, policy="unused")
-    tools = SimpleNamespace(
-        config=config,
-        detectors=handrail_detectors.catalogue(),
-        now=utc_now,
+    policy = Policy(version=1, alert_age_minutes=AGE_MINUTES)
+    untouched: Any = None
+    tools = Tools(
         store=store,
-        signs=NoSigns(),
-        policy=SimpleNamespace(last_good=lambda: SimpleNamespace(alert_age_minutes=AGE_MINUTES)),
+        eyes=untouched,
+        hands=untouched,
+        gatherer=untouched,
+        runbooks=untouched,
+        model=None,
+        steps={},
+        detectors=handrail_detectors.catalogue(),
+        policy=cast("PolicySource", SimpleNamespace(last_good=lambda: policy)),
+        config=config,
+        now=utc_now,
+        new_id=lambda: "unused",
     )
     try:
-        yield Room(store, settings, cast("Tools", tools))
+        yield Room(store, settings, tools)
     finally:
         await store.close()

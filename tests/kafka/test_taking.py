@@ -156,7 +156,8 @@ async def test_a_dead_letter_keeps_the_bytes_says_why_and_goes_before_the_commit
     ]
     headers = [("a", b"\xff"), ("handrail.reason", b"forged")]
     await make_topics(kafka_server.bootstrap, settings.dead_letter_topic)
-    await send(kafka_server.bootstrap, topic, [b"\x80garbage"], headers=headers, key=b"key")
+    at = {"timestamp_ms": 1_700_000_000_123}
+    await send(kafka_server.bootstrap, topic, [b"\x80garbage"], headers=headers, key=b"key", **at)
     async with running(intake(settings, taker)):
         await until_committed(kafka_server.bootstrap, settings.group, topic, 1)
         (letter,) = await read_all(kafka_server.bootstrap, settings.dead_letter_topic, 1)
@@ -169,6 +170,7 @@ async def test_a_dead_letter_keeps_the_bytes_says_why_and_goes_before_the_commit
         ("handrail.partition", b"0"),
         ("handrail.offset", b"0"),
         ("handrail.part", b"2"),
+        ("handrail.at", b"1700000000123"),
     )
 
 

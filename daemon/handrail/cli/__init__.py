@@ -24,12 +24,14 @@ VERBS = {
     "stop": "handrail.cli.switch:stop",
     "start": "handrail.cli.switch:start",
     "status": "handrail.cli.switch:status",
+    "dlq": "handrail.cli.dlq:dlq",
     "audit": "handrail.cli.audit:audit",
     "store": "handrail.cli.store:store",
     "rbac": "handrail.cli.rbac:rbac",
     "admission": "handrail.cli.rbac:admission",
     "steps": "handrail.cli.catalogue:steps",
     "detectors": "handrail.cli.catalogue:detectors",
+    "schema": "handrail.cli.schema:schema",
 }
 
 

@@ -44,13 +44,13 @@ def decode(file: IO[bytes], **how: Any) -> None:
     """
     config = _config(how["path"])
     topic = _topic(config, how)
-    found = [_read(record, topic, config) for record in _records(file, how)]
+    found = [as_it_would_be(record, topic, config) for record in _records(file, how)]
     if how["as_json"]:
-        shown = [_plain(decoded, arrivals) for decoded, arrivals in found]
+        shown = [plain(decoded, arrivals) for decoded, arrivals in found]
         click.echo(json.dumps(shown if how["lines"] else shown[0], indent=2, ensure_ascii=False))
     else:
         for decoded, arrivals in found:
-            _show(decoded, arrivals, config)
+            show(decoded, arrivals, config)
     if any(decoded.refused for decoded, _ in found) or not any(arrivals for _, arrivals in found):
         sys.exit(1)
 
@@ -104,7 +104,8 @@ def _at(text: str | None) -> datetime:
     return at
 
 
-def _read(record: Record, topic: TopicConfig, config: Config | None) -> tuple[Decoded, list[Arrival]]:
+def as_it_would_be(record: Record, topic: TopicConfig, config: Config | None) -> tuple[Decoded, list[Arrival]]:
+    """What intake would make of it today."""
     from handrail.core.correlate import arrival, findings_of, woken
     from handrail.decode import EVENT_AGE
     from handrail.decode import decode as decode_record
@@ -122,12 +123,12 @@ def _read(record: Record, topic: TopicConfig, config: Config | None) -> tuple[De
     return decoded, [arrival(alert, cluster, findings_of(alert, detectors, record.at)) for alert in decoded.alerts]
 
 
-def _plain(decoded: Decoded, arrivals: list[Arrival]) -> dict[str, Any]:
+def plain(decoded: Decoded, arrivals: list[Arrival]) -> dict[str, Any]:
     shown = decoded.model_dump(mode="json", include={"refused", "passed"})
     return {"alerts": [arrival.model_dump(mode="json") for arrival in arrivals], **shown}
 
 
-def _show(decoded: Decoded, arrivals: list[Arrival], config: Config | None) -> None:
+def show(decoded: Decoded, arrivals: list[Arrival], config: Config | None) -> None:
     for number, arrival in enumerate(arrivals, 1):
         alert = arrival.alert
         severity = f", severity {alert.severity}" if alert.severity else ""

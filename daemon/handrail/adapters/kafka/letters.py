@@ -12,15 +12,16 @@ import structlog
 from aiokafka import TopicPartition
 from aiokafka.errors import MessageSizeTooLargeError
 
+from handrail.core.letters import LATEST_MS, OURS, first_at
+from handrail.model.published import FIRST_AT, REPLAYED, SEALED
 from handrail.model.record import Record, Undecoded
+from handrail.model.trusted import trusted
 
 log = structlog.get_logger("kafka")
 
 DeadLetter = tuple[Record, Undecoded]
 
-OURS = "handrail."
-LATEST_MS = 253_402_300_799_000
-"""The end of year 9999. A producer may write any time at all into a record."""
+_record = trusted(Record)
 
 
 @dataclass
@@ -49,7 +50,8 @@ class Batch:
 
 
 def record_of(message: Any) -> Record:
-    return Record(
+    """One that was a dead letter is as old as it was before."""
+    record = _record(
         topic=message.topic,
         partition=message.partition,
         offset=message.offset,
@@ -58,6 +60,12 @@ def record_of(message: Any) -> Record:
         headers=tuple((name, bytes(text or b"")) for name, text in message.headers or ()),
         at=datetime.fromtimestamp(min(max(0, message.timestamp), LATEST_MS) / 1000, UTC),
     )
+    return record if not message.headers else _as_old_as_it_is(record)
+
+
+def _as_old_as_it_is(record: Record) -> Record:
+    at = first_at(record)
+    return record if at == record.at else record.model_copy(update={"at": at})
 
 
 async def bury(producer: Any, topic: str, letters: Sequence[DeadLetter]) -> None:
@@ -75,7 +83,7 @@ async def _bury(producer: Any, topic: str, record: Record, why: Undecoded) -> No
     except MessageSizeTooLargeError:
         # As large as the broker allows already: with our headers it no longer fits. Where it lies is said instead.
         size = ("handrail.bytes_left_out", str(len(record.value or b"")).encode())
-        await producer.send_and_wait(topic, value=b"", headers=[*headers[-6:], size])
+        await producer.send_and_wait(topic, value=b"", headers=[*_ours(record, why), size])
     log.info("dead letter", topic=record.topic, offset=record.offset, reason=str(why.reason), detail=why.detail[:200])
 
 
@@ -85,13 +93,19 @@ def _value(record: Record) -> bytes | None:
 
 
 def _headers(record: Record, why: Undecoded) -> list[tuple[str, bytes]]:
-    """Ours come last, six of them; those of an earlier burial are dropped. Hostile text may hold lone surrogates."""
+    """Ours come last; those of an earlier burial are dropped, but not that it was a dead letter before."""
+    kept = [(name, text) for name, text in record.headers if not name.startswith(OURS) or name == REPLAYED]
+    return [*kept, *_ours(record, why)]
+
+
+def _ours(record: Record, why: Undecoded) -> list[tuple[str, bytes]]:
+    """Hostile text may hold lone surrogates."""
     return [
-        *((name, text) for name, text in record.headers if not name.startswith(OURS)),
-        ("handrail.reason", str(why.reason).encode()),
+        (SEALED, str(why.reason).encode()),
         ("handrail.detail", why.detail[:500].encode(errors="backslashreplace")),
         ("handrail.topic", record.topic.encode()),
         ("handrail.partition", str(record.partition).encode()),
         ("handrail.offset", str(record.offset).encode()),
         ("handrail.part", str(why.index).encode()),
+        (FIRST_AT, str(int(record.at.timestamp() * 1000)).encode()),
     ]

@@ -19,6 +19,11 @@ HINTS: tuple[tuple[Any, str], ...] = (
     (errors.SaslAuthenticationFailed, "the broker refuses this user name or password: see kafka.security.sasl"),
     (errors.GroupAuthorizationFailedError, "this user may not read as this group: grant READ on kafka.group"),
     (errors.TopicAuthorizationFailedError, "this user may not use this topic: grant READ (WRITE for dead letters)"),
+    (
+        errors.TransactionalIdAuthorizationFailed,
+        "this user may not use this transactional id: grant WRITE and DESCRIBE on transactional ids that begin with"
+        " handrail.dlq",
+    ),
     (errors.ClusterAuthorizationFailedError, "this user may not do this on the cluster: see the brokers' ACLs"),
     (errors.UnknownTopicOrPartitionError, "the topic does not exist: create it, or correct its name"),
     (errors.CorruptRecordException, "a batch of records is damaged on the broker: its checksum is wrong"),
