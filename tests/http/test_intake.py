@@ -46,7 +46,7 @@ async def test_without_a_token_there_is_no_door() -> None:
 
 
 @pytest.mark.parametrize("token", ["", "wrong", TOKEN[:-1], TOKEN + "x", "ü" * 20])
-async def test_a_stranger_gets_401_and_his_body_is_not_looked_at(token: str) -> None:
+async def test_a_stranger_gets_401_and_the_body_is_not_looked_at(token: str) -> None:
     room = Room()
     async with doors(room) as at:
         assert (await at.post(AM, {}, token=token)).json["reason"] == "NOT_A_SENDER"
