@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
-SOURCES := daemon detectors remediations tests helm requirements conftest.py
+SOURCES := daemon detectors remediations tests helm docs requirements conftest.py
 # Compiled files make every start of Python faster, and the tests start it often.
 export PYTHONDONTWRITEBYTECODE :=
 PACKAGES := -p handrail -p handrail_detectors -p handrail_remediations
 
-.PHONY: help demo test quick check servers bench-store lint types layers chart format pins clean
+.PHONY: help demo test quick check servers bench-store crash lint types layers chart docs format pins clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -57,11 +57,17 @@ layers: $(VENV)/.dev
 bench-store: $(VENV)/.dev ## measure both stores, take-over and the idle daemon (two minutes; one JSON line)
 	@$(BIN)/python -m tests.bench.store
 
+crash: $(VENV)/.dev ## kill, freeze and cut off the real process at every point (an hour; ARGS=--help; one JSON line)
+	@$(BIN)/python -m tests.crash $(ARGS)
+
 servers: ## build the real servers for the tests (cached per pin; cold about 15 minutes)
 	@$(PYTHON) tests/servers/build.py $(ARGS)
 
 chart: $(VENV)/.demo ## write the chart's generated files anew from the code
 	@$(BIN)/python helm/generate.py
+
+docs: $(VENV)/.demo ## write docs/reference anew from the code
+	@$(BIN)/python docs/generate.py
 
 format: $(VENV)/.dev ## format the code
 	@$(BIN)/ruff check -q --fix $(SOURCES) || true
