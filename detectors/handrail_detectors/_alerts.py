@@ -26,9 +26,7 @@ class Row(NamedTuple):
 
 
 UNKNOWN = Row("", "", "-", Handling.DIAGNOSE, Cause.OTHER, "No rule knows this alert: a person has to look")
-EVENT = Row(
-    "", "", "-", Handling.IGNORE, Cause.OTHER, "A single Kubernetes event opens nothing; many of them may"
-)
+EVENT = Row("", "", "-", Handling.IGNORE, Cause.OTHER, "A single Kubernetes event opens nothing; many of them may")
 
 
 @cache

@@ -81,7 +81,8 @@ class Incident(Value):
 
     `stop` is the one that it is paused for; `freed_at` is when a stop ended last, or a person gave it back. `follows`
     is the closed incident that this one goes on from; until `held_until` it waits for whether nothing is wrong indeed.
-    `caution` is why an approval would be refused now. `silenced` is the silence that it waits for, as it was found at `silenced_at`.
+    `caution` is why an approval would be refused now. `silenced` is the silence that it waits for, as it was found at
+    `silenced_at`.
     """
 
     id: str
