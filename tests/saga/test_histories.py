@@ -175,6 +175,26 @@ def test_each_wait_has_a_deadline_and_there_are_few(data: st.DataObject) -> None
 
 @MANY
 @given(st.data())
+def test_what_is_silenced_is_left_alone_until_then_and_asked_anew(data: st.DataObject) -> None:
+    """No approval outlives a silence, and none is found once something was written."""
+    world = play(data)
+    silence: ev.Silenced | None = None
+    for entry in world.entries:
+        match entry.event:
+            case ev.Silenced():
+                silence = entry.event
+                assert not fold(world.entries[: entry.seq - 1], cluster="prod").has_acted
+                after = fold(world.entries[: entry.seq], cluster="prod")
+                assert (after.state, after.approved_by, after.request) == (State.GATHERING, None, None)
+            case ev.Gathered():
+                assert silence is None or entry.at >= silence.until
+                silence = None
+            case ev.Intent() | ev.Asked() | ev.Cleared():
+                assert silence is None
+
+
+@MANY
+@given(st.data())
 def test_a_write_that_is_done_is_never_intended_again(data: st.DataObject) -> None:
     world = play(data)
     done: set[str] = set()

@@ -171,7 +171,10 @@ class PureWorld:
         handlers[move.effect]()
 
     def _gather(self) -> None:
-        if self.choose("gather", ("found", "away")) == "found":
+        found = self.choose("gather", ("found", "away", "silenced"))
+        if found == "silenced":
+            self.silence()
+        elif found == "found":
             self.append(
                 ev.Gathered(
                     target=TARGET,
@@ -183,6 +186,11 @@ class PureWorld:
             )
         else:
             self.now += timedelta(minutes=4)
+
+    def silence(self) -> None:
+        """Somebody has silenced its alert, as effects/quiet.py finds it."""
+        minutes = int(self.choose("silenced for", ("5", "50")))
+        self.append(ev.Silenced(until=self.now + timedelta(minutes=minutes), detail="by alice"))
 
     def _plan(self) -> None:
         options = self.incident.menu.options if self.incident.menu else ()
@@ -210,7 +218,10 @@ class PureWorld:
         self.append(ev.Compiled(saga=Saga(incident="inc-1", round=self.incident.round, at=self.now, steps=steps)))
 
     def _rehearse(self) -> None:
-        match self.choose("rehearse", ("shown", "moved", "held")):
+        match self.choose("rehearse", ("shown", "moved", "held", "silenced")):
+            case "silenced":
+                self.silence()
+                return
             case "moved":
                 self.append(ev.Voided(reason=Reason.DRIFTED, detail="moved"))
                 return
@@ -272,6 +283,9 @@ class PureWorld:
         run = self.incident.run_of(mine.key)
         if run is not None and run.done:
             self.append(ev.StepDone(step=index))
+            return
+        if not self.incident.has_acted and self.choose("silenced", ("no", "no", "no", "yes")) == "yes":
+            self.silence()
             return
         dry_run = self.choose("before writing", ("same", "same", "drifted", "held"))
         if dry_run == "held":
