@@ -24,6 +24,8 @@ kafka:
   group_instance_id: ""
   # What can't be decoded goes here, with the reason in its headers.
   dead_letter_topic: handrail.dead-letters
+  # Every event of every incident, for others to read (docs/reference/events.md). "" publishes nothing.
+  events_topic: ""               # e.g. handrail.events
   # Where a new consumer group begins. Old alerts open nothing (alert_age_minutes in the policy).
   offset_reset: earliest
   security:
