@@ -7,7 +7,7 @@ import contextlib
 import secrets
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ import handrail_remediations
 from handrail.adapters.alertmanager import Alertmanager
 from handrail.adapters.claude import Claude
 from handrail.adapters.gathering import ClusterGatherer
-from handrail.adapters.http import Behind, HttpIntake, HttpServer, Senders, Who
+from handrail.adapters.http import Behind, HttpIntake, HttpServer, Posted, Senders, Together, Who
 from handrail.adapters.kafka import EventTopic, KafkaIntake
 from handrail.adapters.kubernetes import Cluster, KubernetesEyes, KubernetesHands, KubernetesRights
 from handrail.adapters.prometheus import Prometheus
@@ -39,9 +39,9 @@ from handrail.adapters.webhook import Webhook
 from handrail.effects.desk import PeoplesDesk
 from handrail.effects.tools import Tools
 from handrail.model.approval import Person
-from handrail.model.config import Config, PlannerMode, TopicConfig
+from handrail.model.config import Config, PlannerMode
 from handrail.model.record import Received, Record
-from handrail.reconciler import Clock, Reconciler, contained, on_records, on_request
+from handrail.reconciler import Clock, Reconciler, contained, on_records, on_requests
 
 log = structlog.get_logger("main")
 
@@ -137,10 +137,12 @@ def _doors(config: Config, tools: Tools, intake: KafkaIntake) -> list[web.RouteD
     tokens = config.intake.http.tokens
     senders = Senders([Secret(ref, f"intake.http.tokens.{number}") for number, ref in enumerate(tokens)])
 
-    async def take(door: TopicConfig, body: bytes) -> Received:
-        return await on_request(tools, Record(topic=door.name, partition=0, offset=0, value=body, at=utc_now()))
+    async def take(posted: Sequence[Posted]) -> Sequence[Received]:
+        now = tools.now()
+        records = [Record(topic=door.name, partition=0, offset=0, value=body, at=now) for door, body in posted]
+        return await on_requests(tools, records)
 
-    doors = HttpIntake(config.intake.http, senders, Behind(take, intake.bury, tools.signs))
+    doors = HttpIntake(config.intake.http, senders, Behind(Together(take), intake.bury, tools.signs))
     return doors.routes() if tokens else []
 
 

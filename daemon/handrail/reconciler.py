@@ -47,17 +47,19 @@ async def on_records(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[
         raise _poison(tools, records, broken) from broken
 
 
-async def on_request(tools: Tools, record: Record) -> Received:
-    """As `on_records`, of one HTTP request. What breaks us is refused like what can't be read: sent again, it would
-    break us again."""
+async def on_requests(tools: Tools, records: Sequence[Record]) -> tuple[Received, ...]:
+    """As `on_records`, of HTTP requests. What breaks us is found by taking each alone, and refused like what can't be
+    read: sent again, it would break us again."""
     try:
-        return await take_in.receive_posted(tools, record)
+        return await take_in.receive_posted(tools, records)
     except HandrailError:
         raise
     except Exception as broken:
         log.exception("broken by a request")
-        poison = _poison(tools, [record], broken)
-        return Received(record=record, refused=Undecoded(reason=Reason.BROKEN, detail=poison.detail))
+        if len(records) > 1:
+            return tuple([(await on_requests(tools, [record]))[0] for record in records])
+        poison = _poison(tools, records, broken)
+        return (Received(record=records[0], refused=Undecoded(reason=Reason.BROKEN, detail=poison.detail)),)
 
 
 def _poison(tools: Tools, records: Sequence[Record], broken: Exception) -> Undecodable:

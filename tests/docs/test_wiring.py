@@ -110,7 +110,7 @@ def test_the_keys_of_the_configuration_are_its_own() -> None:
     assert len(IntakeConfig.model_validate(the("intake")["intake"]).http.tokens) == 1
     assert AlertmanagerConfig.model_validate(the("alertmanager")["alertmanager"]).seconds == 5
     limits = HttpIntakeConfig()
-    assert (limits.most_bytes, limits.seconds, limits.at_once, limits.waiting) == (4 * 2**20, 10, 4, 60)
+    assert (limits.most_bytes, limits.seconds, limits.at_once, limits.waiting) == (4 * 2**20, 10, 16, 100)
 
 
 @pytest.mark.server

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -11,12 +12,14 @@ from typing import Any
 
 import pytest
 
+from handrail.adapters.http import Posted, Together
 from handrail.adapters.settings import PolicyFile
-from handrail.model.config import TopicConfig
+from handrail.decode import decode
+from handrail.model.config import HttpIntakeConfig
 from handrail.model.doors import DOORS
 from handrail.model.incident import Incident
 from handrail.model.record import Received, Record, Undecoded
-from handrail.reconciler import on_request
+from handrail.reconciler import on_requests
 from handrail.sim.clock import ManualClock
 from handrail.sim.simulator import Simulator
 from tests.decode.records import attributes, example, fired, webhook
@@ -32,10 +35,20 @@ class RealRoom:
 
     life: Rig
     letters: list[tuple[Record, Undecoded]] = field(default_factory=list)
+    turns: list[int] = field(default_factory=list)
 
-    async def take(self, door: TopicConfig, body: bytes) -> Received:
-        record = Record(topic=door.name, partition=0, offset=0, value=body, at=self.life.tools.now())
-        return await on_request(self.life.tools, record)
+    @property
+    def take(self) -> Together:
+        return self.together
+
+    def __post_init__(self) -> None:
+        self.together = Together(self._take)
+
+    async def _take(self, posted: Sequence[Posted]) -> Sequence[Received]:
+        self.turns.append(len(posted))
+        now = self.life.tools.now()
+        records = [Record(topic=door.name, partition=0, offset=0, value=body, at=now) for door, body in posted]
+        return await on_requests(self.life.tools, records)
 
     async def bury(self, letters: Sequence[tuple[Record, Undecoded]]) -> bool:
         self.letters += letters
@@ -63,7 +76,7 @@ async def open_house(folder: Path) -> AsyncIterator[House]:
     clock = ManualClock()
     async with Simulator(clock=clock, seed=7) as simulator, rig(Shop(simulator, clock), folder) as life:
         room = RealRoom(life)
-        async with doors(room) as at:
+        async with doors(room, HttpIntakeConfig(seconds=60)) as at:
             yield House(life, room, at)
 
 
@@ -158,6 +171,34 @@ async def test_log_records_that_are_no_alerts_are_counted_for_the_sender(house: 
     embedded = {"body": {"stringValue": json.dumps(whole_group)}}
     said = (await house.doors.post(LOGS, logs(embedded))).json["partialSuccess"]
     assert said["rejectedLogRecords"] == "1", "one log record, however many bad alerts it holds"
+
+
+async def test_what_comes_together_is_one_transaction_and_each_hears_of_its_own(house: House) -> None:
+    def about(number: int) -> dict[str, Any]:
+        return fired({"alertname": "A", "namespace": "shop", "deployment": f"d-{number}"})
+
+    bodies = [webhook(about(number)) for number in range(20)]
+    bodies[3], bodies[7] = {"nonsense": 1}, webhook(about(7), {"labels": {}})
+    answers = await asyncio.gather(*(house.doors.post(AM, body) for body in bodies))
+    assert [answer.status for answer in answers] == [200] * 3 + [400] + [200] * 16
+    assert [answer.json["refused"] for answer in answers if answer.status == 200] == [0] * 6 + [1] + [0] * 12
+    assert len(house.room.turns) < 20
+    assert sum(house.room.turns) == 20
+    assert len(await house.incidents()) == 19
+    assert sorted(why.reason for _, why in house.room.letters) == ["NO_ALERT_NAME", "UNKNOWN_FORMAT"]
+
+
+async def test_one_that_breaks_us_costs_those_beside_it_nothing(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(record: Record, **how: Any) -> Any:
+        if record.value == b'"poison"':
+            raise ValueError("a fault of ours")
+        return decode(record, **how)
+
+    monkeypatch.setattr("handrail.effects.take_in.decode", breaks)
+    bodies: list[Any] = [webhook(fired()), b'"poison"', webhook(fired())]
+    answers = await asyncio.gather(*(house.doors.post(AM, body) for body in bodies))
+    assert [answer.status for answer in answers] == [200, 400, 200]
+    assert answers[1].json["reason"] == "BROKEN"
 
 
 async def test_a_store_that_is_closed_gives_503_and_nothing_is_taken(tmp_path: Path) -> None:

@@ -53,15 +53,21 @@ async def receive(tools: Tools, records: Sequence[Record]) -> tuple[Received, ..
     return tuple(received)
 
 
-async def receive_posted(tools: Tools, record: Record) -> Received:
-    """One HTTP request. An OTLP sender is told how many of its log records were of no use, and a batch without any is
-    no fault (OTLP specification, "Partial success")."""
+async def receive_posted(tools: Tools, records: Sequence[Record]) -> tuple[Received, ...]:
+    """HTTP requests. An OTLP sender is told how many of its log records were of no use, and a batch without any is no
+    fault (OTLP specification, "Partial success")."""
+    entries = [_entries(record) for record in records]
+    worth = [record for record, count in zip(records, entries, strict=True) if count != 0]
+    received = iter(await receive(tools, worth) if worth else ())
+    return tuple(
+        Received(record=record, entries=0) if count == 0 else next(received).model_copy(update={"entries": count})
+        for record, count in zip(records, entries, strict=True)
+    )
+
+
+def _entries(record: Record) -> int | None:
     door = DOORS.get(record.topic)
-    entries = entries_of(record.value or b"", door.encoding) if door and door.signal == "logs" else None
-    if entries == 0:
-        return Received(record=record, entries=0)
-    (received,) = await receive(tools, [record])
-    return received.model_copy(update={"entries": entries})
+    return entries_of(record.value or b"", door.encoding) if door and door.signal == "logs" else None
 
 
 def _say(tools: Tools, noes: Counter[Reason]) -> None:

@@ -228,14 +228,14 @@ class HttpConfig(Value):
 class HttpIntakeConfig(Value):
     """Alerts by HTTP: without a token its routes do not exist. Any of them opens: two, while one replaces the other.
 
-    `most_bytes` bounds a body, inflated too. `at_once` requests are taken in side by side, `waiting` more may wait;
+    `most_bytes` bounds a body, inflated too. `at_once` bodies are held at the same time, `waiting` more may wait;
     each is answered within `seconds`.
     """
 
     tokens: tuple[SecretRef, ...] = Field(default=(), max_length=20)
     most_bytes: int = Field(default=4 * 1024 * 1024, ge=1024, le=4 * 1024 * 1024)
-    at_once: int = Field(default=4, ge=1, le=32)
-    waiting: int = Field(default=60, ge=0, le=1000)
+    at_once: int = Field(default=16, ge=1, le=64)
+    waiting: int = Field(default=100, ge=0, le=1000)
     seconds: float = Field(default=10, gt=0, le=60)
 
 

@@ -7,6 +7,7 @@ from handrail.adapters.http.api import Desk, Reply
 from handrail.adapters.http.intake import Behind, HttpIntake
 from handrail.adapters.http.senders import Senders
 from handrail.adapters.http.server import HttpServer
+from handrail.adapters.http.together import Posted, Together
 from handrail.adapters.http.who import Who
 
-__all__ = ["Behind", "Desk", "HttpIntake", "HttpServer", "Reply", "Senders", "Who"]
+__all__ = ["Behind", "Desk", "HttpIntake", "HttpServer", "Posted", "Reply", "Senders", "Together", "Who"]
