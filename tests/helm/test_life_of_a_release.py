@@ -160,6 +160,18 @@ def test_hands_that_are_off_stay_off_over_upgrades_and_come_back_when_they_are_o
         run("uninstall", RELEASE)
 
 
+def test_the_longest_name_that_helm_takes_still_gives_pods(run: Run, api: Api, tmp_path: Path) -> None:
+    release = "l" * 53
+    sets = f"/apis/apps/v1/namespaces/{HOME}/statefulsets"
+    run("install", release, str(CHART), "-f", written(tmp_path))
+    try:
+        (name,) = (each for each in names(api, sets) if each.startswith("lll"))
+        wait_until(lambda: api.call("GET", f"/api/v1/namespaces/{HOME}/pods/{name}-0").ok, 30, "its pod")
+    finally:
+        run("uninstall", release)
+        api.call("DELETE", f"/api/v1/namespaces/{HOME}/persistentvolumeclaims/data-{'l' * 52}-0")
+
+
 def test_replicas_come_after_their_schema_and_nobody_elses_writes_are_denied(
     run: Run, api: Api, control_plane: Cluster, tmp_path: Path
 ) -> None:

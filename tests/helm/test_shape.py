@@ -168,6 +168,16 @@ def test_hands_that_are_off_are_off_whatever_the_configuration_says(helm: Helm, 
     assert loaded.intake.http.most_bytes == 4194304
 
 
+@pytest.mark.parametrize("key", ["store", "intake", "http"])
+def test_what_is_left_empty_in_the_configuration_counts_as_left_out(helm: Helm, tmp_path: Path, key: str) -> None:
+    loaded = []
+    for config in ({**LEAST["config"], key: {}}, LEAST["config"]):
+        path = tmp_path / "handrail.yaml"
+        path.write_text(one(with_values(helm, tmp_path, config=config), "ConfigMap")["data"]["handrail.yaml"])
+        loaded.append(load_config(path))
+    assert loaded[0] == loaded[1]
+
+
 def test_alerts_by_http_come_in_at_a_port_and_a_service_of_their_own(helm: Helm, tmp_path: Path) -> None:
     intake = {"http": {"tokens": [{"file": "/etc/handrail/secrets/s/t"}]}}
     values = {"config": {**LEAST["config"], "intake": intake}, "secrets": [{"name": "s", "secretName": "s"}]}
