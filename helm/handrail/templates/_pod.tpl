@@ -139,7 +139,7 @@ capabilities:
 
 {{/* Not those of the daemon: neither its Service nor its budget may take the Job's pod for one of its own. */}}
 {{- define "handrail.migrationLabels" -}}
-app.kubernetes.io/name: {{ include "handrail.name" . }}-migration
+app.kubernetes.io/name: {{ include "handrail.name" . | trunc 53 }}-migration
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
