@@ -74,7 +74,7 @@ class Victim(Daemon):
         env = {key: text for key, text in os.environ.items() if not key.startswith(("ANTHROPIC_", "HANDRAIL_S"))}
         env |= {
             "CRASH_ORDERS": str(self.orders),
-            "PYTHONPATH": os.pathsep.join(filter(None, (self.packages, str(ROOT)))),
+            "PYTHONPATH": os.pathsep.join(filter(None, (self.packages, str(ROOT), os.environ.get("PYTHONPATH")))),
         }
         program = [sys.executable, "-m", "tests.crash.victim", "run", "--config", str(self.config)]
         with (self.folder / "daemon.log").open("ab") as log:
