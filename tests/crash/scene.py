@@ -37,7 +37,7 @@ from tests.servers.control_plane import ControlPlane
 from tests.servers.kafka import KafkaServer
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 240.0
+PATIENCE = 480.0
 """Seconds for anything to happen; generous, since machines are shared."""
 
 CLICK_AGAIN = 3.0
