@@ -1,5 +1,4 @@
-"""A signal that should keep coming does not come any more (`alerts.expected`): a heartbeat of a job, a probe, a
-sender.
+"""A signal that should keep coming does not come any more (`alerts.expected`): the heartbeat of a job or a sender.
 
 Confirmed by nothing: that something is missing is no proof of why. Traps: after a start everything has its whole time
 again, since what came meanwhile is still being read; a signal that was never seen counts from then on; a resolved
@@ -33,7 +32,7 @@ def find(window: Window, now: datetime, p: Params) -> Iterator[Finding]:
 
 def _said(awaited: Awaited, minutes: int) -> Said:
     facts: Facts = {"signal": awaited.name, "silent_minutes": minutes, "ever_seen": awaited.last_seen is not None}
-    summary = f"{awaited.name} has not come for {minutes} minutes, and should at least every {_limit(awaited)}"
+    summary = f"{awaited.name} has not come for {minutes} minutes, and should at least every {_limit(awaited)} minutes"
     return Said(Cause.SIGNAL_GONE, Handling.DIAGNOSE, summary, facts, corroborated=False)
 
 
@@ -47,5 +46,5 @@ detector = Made(
     Params=Params,
     find=find,
     confirmed_by="nothing: that something is missing is no proof of why",
-    example="NightlyBackupDone has not come for 1500 minutes, and should at least every 1470",
+    example="NightlyBackupDone has not come for 20 minutes, and should at least every 15 minutes",
 )

@@ -191,8 +191,10 @@ def test_the_steps_are_listed_with_risk_and_rights() -> None:
 def test_the_detectors_are_listed_with_what_wakes_them() -> None:
     rows = handrail("detectors", "--json").json
     assert [row["name"] for row in rows] == [one.name for one in handrail_detectors.catalogue()]
-    assert all(row["watches"] and row["about"] for row in rows)
-    assert handrail("detectors").code == 0
+    for row in rows:
+        assert all(row[key] for key in ("watches", "about", "confirmed_by", "example")), row["name"]
+    shown = handrail("detectors").out
+    assert all(f"example:   {row['example']}" in shown for row in rows)
 
 
 def test_json_is_for_scripts_and_nothing_else_is_on_standard_output() -> None:

@@ -49,6 +49,7 @@ def _stories(id_: str) -> list[tuple[ev.Event, ...]]:
     asked_model = ev.ModelAsked(request="r", model="m", input_tokens=10)
     resolved = ev.AlertAttached(alert=an_alert(status="resolved"), source=a_source(9))
     people = (ev.Taken(by=ONCALL), ev.GivenBack(by=ONCALL), ev.Paused(by="ops", why="freeze"), ev.Resumed(by="ops"))
+    cautioned = (ev.Cautioned(reason=Reason.MONITORING_GONE, detail="no Watchdog"), ev.Cautioned())
     away = ev.ModelAnswered(request="r", failed=Reason.MODEL_AWAY, detail="busy")
     planning = story_to(State.PLANNING, id_)
     compiling = story_to(State.COMPILING, id_)
@@ -58,7 +59,7 @@ def _stories(id_: str) -> list[tuple[ev.Event, ...]]:
         (*planning, asked_model, away, ev.HandedOver(reason=Reason.MODEL_AWAY, detail="no answer")),
         (*compiling, ev.CompileRefused(reason=Reason.CONFLICTING_STEPS, detail="two of one")),
         (*story_to(State.REHEARSING, id_), ev.Cleared(hash="h", run_until=NOW + timedelta(minutes=30))),
-        (*story_to(State.ASKING, id_), ev.Voided(reason=Reason.DRIFTED, detail="moved")),
+        (*story_to(State.ASKING, id_), *cautioned, ev.Voided(reason=Reason.DRIFTED, detail="moved")),
         (
             *executing,
             ev.Attempted(key=did.write.key, resource_version="102"),
@@ -72,6 +73,7 @@ def _stories(id_: str) -> list[tuple[ev.Event, ...]]:
             ev.WaitEnded(),
         ),
         (*story_to(State.GATHERING, id_), ev.Held(until=NOW + timedelta(minutes=5), detail="it is well")),
+        (*story_to(State.GATHERING, id_), ev.Silenced(until=NOW + timedelta(minutes=5), detail="by somebody")),
     ]
 
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from handrail.model.detector import Detector
 
 
 @click.command()
@@ -49,23 +54,39 @@ def steps(as_json: bool) -> None:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 def detectors(as_json: bool) -> None:
-    """Every detector and what wakes it.
+    """Every detector: what wakes it, what confirms what it says, and an example.
+
+    --json prints the same for scripts, with how far back its window of events goes and its parameters' defaults.
 
     \b
     Example:  handrail detectors
     """
     import handrail_detectors
 
+    known = handrail_detectors.catalogue()
     rows = [
         {
             "name": detector.name,
+            "about": _first_line(detector),
             "watches": sorted(detector.watches),
-            "about": (inspect.getdoc(inspect.getmodule(type(detector))) or "").split("\n")[0],
+            "confirmed_by": detector.confirmed_by,
+            "example": detector.example,
+            "reach_seconds": int(detector.reach.total_seconds()),
+            "params": detector.Params().model_dump(mode="json"),
         }
-        for detector in handrail_detectors.catalogue()
+        for detector in known
     ]
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    for row in rows:
-        click.echo(f"{row['name']:<18} {', '.join(row['watches']):<10} {row['about']}")
+    for detector in known:
+        click.echo(f"{detector.name:<19} {_first_line(detector)}")
+        click.echo(f"{'':<19} woken by:  {', '.join(sorted(detector.watches))}")
+        click.echo(f"{'':<19} confirmed: {detector.confirmed_by}")
+        click.echo(f"{'':<19} example:   {detector.example}")
+
+
+def _first_line(detector: Detector) -> str:
+    """Of the file that it stands in."""
+    module = sys.modules[f"handrail_detectors.{detector.name}"]
+    return (inspect.getdoc(module) or "").split("\n")[0]
