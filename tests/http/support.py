@@ -68,6 +68,10 @@ class PlainDesk:
         self._note("decide", id_, verb, person, request)
         return self.reply
 
+    async def ask(self, id_: str, verb: str, person: Person, why: str) -> Reply:
+        self._note("ask", id_, verb, person, why)
+        return self.reply
+
     async def switch(self, stop: bool, person: Person, why: str, reach: Reach) -> Reply:
         self._note("switch", stop, person, why, reach)
         return self.reply

@@ -90,6 +90,16 @@ async def test_a_refusal_is_a_conflict_with_its_reason(server: Site) -> None:
     assert (answer.status, answer.json["reason"]) == (409, "NOT_AN_APPROVER")
 
 
+@pytest.mark.parametrize("verb", ["cancel", "retry", "undo"])
+async def test_what_is_asked_about_a_whole_incident_carries_the_person_and_the_reason(server: Site, verb: str) -> None:
+    answer = await server.post(f"/api/v1/incidents/inc-1/{verb}", {"why": "x" * 600}, token="good")
+    assert answer.status == 200
+    assert server.desk.asked == [("ask", "inc-1", verb, SRE, "x" * 500)]
+    assert (await server.post(f"/api/v1/incidents/inc-1/{verb}", {"why": 1}, token="good")).status == 400
+    assert (await server.post(f"/api/v1/incidents/inc-1/{verb}", {"why": "x"})).status == 401
+    assert len(server.desk.asked) == 1
+
+
 async def test_stop_and_start_reach_the_switch(server: Site) -> None:
     await server.post("/api/v1/stop", {"why": "x" * 600}, token="good")
     await server.post("/api/v1/start", token="good")

@@ -21,6 +21,7 @@ KINDS = sorted(
     | set(lifecycle.STAYS)
     | lifecycle.FLAGS
     | lifecycle.ANYWHERE
+    | lifecycle.AFTER_END
     | {"opened"}
 )
 
@@ -53,9 +54,14 @@ def test_no_two_rows_answer_the_same_event_in_the_same_state() -> None:
 
 
 @pytest.mark.parametrize("state", sorted(TERMINAL))
-def test_a_closed_incident_takes_notes_late_alerts_and_late_results_only(state: State) -> None:
-    assert {kind for kind in KINDS if allowed(state, kind)} == lifecycle.ANYWHERE
+def test_a_closed_incident_takes_notes_late_alerts_late_results_and_what_was_begun_from_it_only(state: State) -> None:
+    assert {kind for kind in KINDS if allowed(state, kind)} == lifecycle.ANYWHERE | lifecycle.AFTER_END
     assert all(after(state, kind) is state for kind in KINDS)
+
+
+@pytest.mark.parametrize("state", [state for state in State if state not in TERMINAL])
+def test_nothing_is_begun_from_an_incident_that_has_not_ended(state: State) -> None:
+    assert not [kind for kind in lifecycle.AFTER_END if allowed(state, kind)]
 
 
 def test_an_event_that_moves_is_allowed_where_it_moves() -> None:

@@ -96,10 +96,24 @@ def test_what_the_cluster_held_stays_until_a_person_says_start(data: st.DataObje
                 held = reach
             case ev.Paused() | ev.Resumed() | ev.HandedOver():
                 held = None
-            case ev.Taken() | ev.GivenBack() | ev.Rejected() | ev.Outcome():
+            case ev.Taken() | ev.GivenBack() | ev.Rejected() | ev.Cancelled() | ev.Outcome():
                 pass
             case _:
                 assert held is None, f"{entry.event.kind} while {held} was held"
+
+
+@MANY
+@given(st.data())
+def test_what_a_person_cancels_writes_nothing_more_and_is_handed_over(data: st.DataObject) -> None:
+    """What is in flight is found out first."""
+    world = play(data)
+    cancelled = next((entry for entry in world.entries if isinstance(entry.event, ev.Cancelled)), None)
+    if cancelled is None or not world.incident.state.terminal:
+        return
+    after = [entry.event for entry in world.entries if entry.seq > cancelled.seq]
+    assert not [event for event in after if isinstance(event, (ev.Intent, ev.Attempted, ev.StepBegun, ev.Asked))]
+    over = world.incident.end
+    assert over == (Reason.CANCELLED, f"cancelled by {ONCALL}: known") or isinstance(after[-1], ev.Rejected)
 
 
 @MANY
@@ -118,7 +132,8 @@ def test_each_pause_says_what_is_half_done(data: st.DataObject) -> None:
 def test_nobody_is_asked_for_what_the_gate_would_refuse_however_they_answer(data: st.DataObject) -> None:
     """But for what happens after the question: a stop, a person who takes it, time that goes by."""
     world = play(data)
-    assert {no.reason for no in world.refusals} <= {Reason.STOPPED, Reason.TAKEN, Reason.APPROVAL_EXPIRED}
+    late = {Reason.STOPPED, Reason.TAKEN, Reason.CANCELLED, Reason.APPROVAL_EXPIRED}
+    assert {no.reason for no in world.refusals} <= late
 
 
 @MANY

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
+from handrail.core import again
 from handrail.core.answer import decide
 from handrail.core.asking import after_rehearsal, not_yet
 from handrail.core.fold import apply
@@ -36,7 +37,7 @@ TARGET = ObjectRef(api_version="apps/v1", kind="Deployment", namespace="shop", n
 ONCALL = Person(via="slack", name="U0ONCALL")
 STRANGER = Person(via="slack", name="U0STRANGER")
 
-PRESSES = ("nothing", "nothing", "approve", "reject", "stranger", "take", "give_back", "switch")
+PRESSES = ("nothing", "nothing", "approve", "reject", "stranger", "take", "give_back", "switch", "cancel")
 REACHES = (
     EVERYTHING,
     Reach(scope=Scope.NAMESPACE, name="shop"),
@@ -122,6 +123,10 @@ class PureWorld:
         act = self.choose("people", PRESSES)
         if act == "switch":
             self.press(REACHES[int(self.choose("reach", tuple(map(str, range(len(REACHES))))))])
+        elif act == "cancel":
+            if self.choose("really cancel", ("no", "no", "yes")) == "yes":
+                events = again.cancel(self.incident, ONCALL, "known")
+                self.append(*(() if isinstance(events, Refusal) else events))
         elif act != "nothing":
             person = STRANGER if act == "stranger" else ONCALL
             verb = "approve" if act == "stranger" else act
@@ -301,7 +306,7 @@ class PureWorld:
         refusal = self.gate(mine, direction)
         if refusal is not None:
             self.refusals.append(refusal)
-            if refusal.reason not in (Reason.STOPPED, Reason.TAKEN):
+            if refusal.reason not in (Reason.STOPPED, Reason.TAKEN, Reason.CANCELLED):
                 self.append(ev.HandedOver(reason=refusal.reason, detail=refusal.detail))
             return
         if direction is Direction.DO and self.incident.step_run(index) is None:

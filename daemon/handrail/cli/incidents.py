@@ -1,4 +1,4 @@
-"""`handrail incidents list|show|report`."""
+"""`handrail incidents list|show|report`, and `cancel|retry|undo` with a reason."""
 
 from __future__ import annotations
 
@@ -74,3 +74,52 @@ def report(client: Client, id_: str) -> None:
     Example:  handrail incidents report inc-abc > report.md
     """
     click.echo(client.text(f"/api/v1/incidents/{id_}/report"))
+
+
+def _reasoned(verb: str, told: str) -> None:
+    """Adds a command that asks for something about a whole incident."""
+
+    @incidents.command(verb, help=told)
+    @click.argument("id_", metavar="ID")
+    @click.option("--reason", required=True, help="Why; it stands in the journal beside your name.")
+    @with_client
+    def asked(client: Client, id_: str, reason: str) -> None:
+        answer = client.post(f"/api/v1/incidents/{id_}/{verb}", {"why": reason})
+        if not answer["ok"]:
+            said = f"{answer['reason']}: {answer['message']}" if answer["reason"] else answer["message"]
+            raise click.ClickException(said)
+        click.echo(answer["message"])
+
+
+_reasoned(
+    "cancel",
+    """End an incident that is open: a person gets it as it is.
+
+    Nothing more is written, nothing is undone; what is in flight is found out first. What is half-done is said.
+
+    \b
+    Example:  handrail incidents cancel inc-abc --reason "known, the release is being rolled back by hand"
+    """,
+)
+_reasoned(
+    "retry",
+    """Begin another incident for the same alert and object as one that has ended.
+
+    It is looked at and asked anew. There is one open incident per object, and between the runs of two on one object the
+    policy's interval passes, as always.
+
+    \b
+    Example:  handrail incidents retry inc-abc --reason "the registry is back"
+    """,
+)
+_reasoned(
+    "undo",
+    """Ask to take back what the last run of an incident did.
+
+    A new incident rehearses it, last step first, and shows what would change: an approver decides, as for any
+    disruptive step. Only what completed is taken back, and only if nobody has touched the object since.
+
+    \b
+    Example:  handrail incidents undo inc-abc --reason "the old release lacks a fix that we need"
+    """,
+)

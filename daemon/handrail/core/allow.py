@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from handrail.model.policy import Mode, Policy, PolicyRule
 from handrail.model.reason import Reason, Refusal
 from handrail.model.saga import SagaStep
+from handrail.model.taking_back import base_of, takes_back
 from handrail.model.target import ObjectRef
 
 NEVER = frozenset({"kube-system", "kube-public", "kube-node-lease"})
@@ -35,7 +36,7 @@ def mode_for(policy: Policy, step: str, target: ObjectRef) -> Mode | None:
 
 def mode_of(policy: Policy, step: SagaStep) -> Mode | None:
     """As `mode_for`, with the floor: what is disruptive is never done without asking."""
-    mode = mode_for(policy, step.step, step.target)
+    mode = mode_for(policy, base_of(step.step), step.target)
     return Mode.ASK if mode is Mode.ACT and step.risk.always_asked else mode
 
 
@@ -46,7 +47,9 @@ def limits_of(policy: Policy, step: str, target: ObjectRef) -> dict[str, tuple[i
 
 
 def beyond_limits(policy: Policy, step: SagaStep) -> Refusal | None:
-    """Numbers of a compiled step that the policy, as it is now, does not allow."""
+    """Numbers of a compiled step that the policy, as it is now, does not allow. What takes back sets what was there."""
+    if takes_back(step.step):
+        return None
     for name, (least, most) in limits_of(policy, step.step, step.target).items():
         value = step.params.get(name)
         if not isinstance(value, int) or not least <= value <= most:

@@ -104,6 +104,8 @@ def _not_now(incident: Incident) -> Refusal | None:
     """Nothing forward happens under a stop or while somebody has it: an approval would go off later, by itself."""
     if incident.approved_by is not None:
         return _no(Reason.APPROVAL_USED, f"{incident.approved_by} has already approved this")
+    if incident.cancelled is not None:
+        return _no(Reason.CANCELLED, f"{incident.cancelled.by} has cancelled {incident.id}")
     if incident.taken_by is not None:
         detail = f"{incident.taken_by} has taken {incident.id}; it has to be given back first"
         return _no(Reason.TAKEN, detail)

@@ -288,6 +288,8 @@ _CHANGES: dict[str, Callable[[Incident, Any, datetime], Change]] = {
     "handed_over": lambda _i, event, _at: {"end": (event.reason, event.detail)},
     "suppressed": lambda _i, event, _at: {"end": (event.reason, event.detail)},
     "paused": lambda _i, event, _at: {"paused": True, "stop": event},
+    "cancelled": lambda _i, event, _at: {"cancelled": event},
+    "taking_back": lambda _i, event, _at: {"taking_back": event.steps},
     "resumed": lambda _i, _event, at: {"paused": False, "stop": None, "freed_at": at},
     "cautioned": lambda _i, event, _at: {"caution": _caution(event)},
     "taken": lambda _i, event, at: {"taken_by": event.by, "taken_at": at},

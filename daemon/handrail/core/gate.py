@@ -75,6 +75,9 @@ def _stopped(facts: GateFacts, write: Write) -> Refusal | None:
     stop = stops.concerning(facts.switch, facts.incident, write.object.namespace)
     if stop is not None:
         return Refusal(reason=Reason.STOPPED, detail=stops.stopped(stop))
+    cancelled = facts.incident.cancelled
+    if cancelled is not None:
+        return Refusal(reason=Reason.CANCELLED, detail=f"{cancelled.by} has cancelled this incident")
     if facts.incident.taken_by is not None:
         return Refusal(reason=Reason.TAKEN, detail=f"{facts.incident.taken_by} has taken this incident")
     return None

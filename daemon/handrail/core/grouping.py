@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from handrail.model.arrival import Arrival, Fate
 from handrail.model.events import Follows
@@ -18,6 +19,7 @@ from handrail.model.finding import Handling
 from handrail.model.incident import State
 from handrail.model.occurrence import is_event
 from handrail.model.reason import Reason
+from handrail.model.trusted import trusted
 from handrail.model.value import Value
 
 QUIET_AFTER_END = timedelta(minutes=15)
@@ -57,30 +59,44 @@ class Place(Value):
     follows: Follows | None = None
 
 
+_place = trusted(Place)
+"""All of it is known already: what the store found is checked, and what it is asked with is an Arrival."""
+
+
 def place(arrival: Arrival, known: Known) -> Place:
     """Where the arrival goes. The order matters: what belongs to a story is never dropped for its age."""
     elsewhere = _elsewhere(arrival, known)
     if elsewhere:
-        return Place(fate=Fate.RECORDED, reason=elsewhere)
+        return _place(fate=Fate.RECORDED, reason=elsewhere)
     if known.open:
-        return Place(fate=Fate.ATTACHED, incident=known.open)
+        return _place(fate=Fate.ATTACHED, incident=known.open)
     closed = known.closed if known.closed and _same_story(arrival, known.closed, known.now) else None
     if closed and _settled(arrival, closed):
-        return Place(fate=Fate.ATTACHED, incident=closed.incident)
+        return _place(fate=Fate.ATTACHED, incident=closed.incident)
     nothing = _opens_nothing(arrival, known)
     if nothing and closed:
-        return Place(fate=Fate.ATTACHED, incident=closed.incident)
+        return _place(fate=Fate.ATTACHED, incident=closed.incident)
     if nothing:
-        return Place(fate=Fate.RECORDED, reason=nothing)
+        return _place(fate=Fate.RECORDED, reason=nothing)
     opened = incident_id(arrival, known.cluster, known.generation)
-    return Place(fate=Fate.OPENED, incident=opened, follows=_follows(arrival, closed) if closed else None)
+    return _place(fate=Fate.OPENED, incident=opened, follows=_follows(arrival, closed) if closed else None)
 
 
-def incident_id(arrival: Arrival, cluster: str, generation: int = 0) -> str:
+class Named(Protocol):
+    """What an incident is known by: an arrival has these, and the incident that it opened."""
+
+    @property
+    def identity(self) -> str: ...
+
+    @property
+    def episode(self) -> str: ...
+
+
+def incident_id(arrival: Named, cluster: str, generation: int = 0) -> str:
     """Short enough to type, and the same for the same episode and generation: two replicas that race open one."""
     again = f"\0{generation}" if generation else ""
     seed = f"{cluster}\0{arrival.identity}\0{arrival.episode}{again}".encode()
-    return "inc-" + base64.b32encode(hashlib.sha256(seed).digest())[:10].decode().lower()
+    return "inc-" + base64.b32encode(hashlib.sha256(seed).digest()[:10])[:10].decode().lower()
 
 
 def _elsewhere(arrival: Arrival, known: Known) -> Reason | None:

@@ -1,7 +1,8 @@
 """THE table: which event moves an incident from which state to which. Read it top to bottom in a minute.
 
 An event that stands in no row for the state it meets moves nothing; one that is not even allowed there is a Bug
-of ours (`allowed`). Terminal states accept notes and late outcomes only. The diagram in the docs is drawn from this.
+of ours (`allowed`). Terminal states accept notes, late outcomes
+and the word that another incident was begun from them, only. The diagram in the docs is drawn from this.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ FROM_ANY: dict[str, S] = {
 """From every state that is not terminal."""
 
 STAYS: dict[str, frozenset[S]] = {
+    "taking_back": frozenset({S.OPENED}),
     "held": frozenset({S.GATHERING}),
     "silenced": frozenset({S.GATHERING}),
     "rehearsed": frozenset({S.REHEARSING}),
@@ -72,11 +74,14 @@ STAYS: dict[str, frozenset[S]] = {
 }
 """Events that say what happened in a state without leaving it."""
 
-FLAGS = frozenset({"paused", "resumed", "taken", "given_back", "cautioned"})
+FLAGS = frozenset({"paused", "resumed", "taken", "given_back", "cancelled", "cautioned"})
 """Over any state that is not terminal."""
 
 ANYWHERE = frozenset({"alert_attached", "noted", "outcome", "model_answered"})
 """Also on a closed incident: late alerts, notes, and results that a replaced process had in flight."""
+
+AFTER_END = frozenset({"retried", "undo_asked"})
+"""On a closed incident alone: that another one was begun from it. Nothing of the closed one moves."""
 
 _MOVES: dict[tuple[S, str], S] = {(row.state, row.event): row.to for row in TABLE}
 
@@ -93,7 +98,7 @@ def allowed(state: S, event: str) -> bool:
     if event in ANYWHERE:
         return True
     if state.terminal:
-        return False
+        return event in AFTER_END
     if (state, event) in _MOVES or event in FROM_ANY or event in FLAGS:
         return True
     return state in STAYS.get(event, frozenset())

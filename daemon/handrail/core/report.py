@@ -128,7 +128,10 @@ def _plans(entries: Sequence[ev.Entry]) -> Iterator[str]:
 
 
 def _decisions(entries: Sequence[ev.Entry]) -> Iterator[str]:
-    kinds = (ev.Asked, ev.Cleared, ev.Approved, ev.Rejected, ev.Voided, ev.Taken, ev.GivenBack, ev.Paused, ev.Resumed)
+    kinds = (
+        *(ev.Asked, ev.Cleared, ev.Approved, ev.Rejected, ev.Voided, ev.Taken, ev.GivenBack, ev.Paused, ev.Resumed),
+        *(ev.Cancelled, ev.Retried, ev.UndoAsked, ev.TakingBack),
+    )
     for entry in entries:
         if isinstance(entry.event, kinds):
             yield f"- {clock(entry.at)} {line(entry)}"

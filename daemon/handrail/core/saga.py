@@ -72,11 +72,13 @@ Move = Record | Do | Idle
 
 
 def next_move(incident: Incident, switch: Switch, policy: Policy, now: datetime) -> Move:
-    """Read it as: settle what is open, obey the flags, then go forward by state."""
+    """Read it as: settle what is open, end what a person cancelled, obey the flags, then go forward by state."""
     if incident.state.terminal:
         return Idle(waiting_for="nothing: it has ended")
     if incident.open_write is not None:
         return Do(effect=Effect.SETTLE, patience=incident.open_write.at + ACT_PATIENCE)
+    if incident.cancelled is not None:
+        return _hand_over(Reason.CANCELLED, f"cancelled by {incident.cancelled.by}: {incident.cancelled.why}")
     return _under_flags(incident, switch, now) or _forward(incident, policy, now)
 
 
@@ -175,7 +177,8 @@ def _planning(incident: Incident, policy: Policy) -> Move:
         return _hand_over(
             Reason.ROUNDS_SPENT, f"{incident.round - 1} rounds were planned; the last ended: {reason}: {detail}"
         )
-    return _patiently(incident, Effect.OFFER if incident.menu is None else Effect.PLAN, PLAN_PATIENCE)
+    offered = incident.menu is not None or incident.taking_back
+    return _patiently(incident, Effect.PLAN if offered else Effect.OFFER, PLAN_PATIENCE)
 
 
 def _waiting(incident: Incident, now: datetime) -> Move | None:
@@ -191,7 +194,8 @@ def _asking(incident: Incident, now: datetime) -> Move:
     request = incident.request
     if request is None or now > request.expires:
         return _hand_over(Reason.APPROVAL_EXPIRED, "nobody decided in time; nothing was written")
-    if incident.resolved_seen_at is not None and incident.resolved_seen_at > request.asked_at:
+    resolved = incident.resolved_seen_at is not None and incident.resolved_seen_at > request.asked_at
+    if resolved and not incident.taking_back:
         return Do(effect=Effect.RECHECK)
     return Idle(waiting_for="an approver", until=request.expires)
 
@@ -260,7 +264,9 @@ def _to_undo(incident: Incident) -> int | None:
 
 def _another_round(incident: Incident, policy: Policy) -> Move | None:
     """Looked at anew and asked anew, knowing what was tried; its own rounds are not counted against the interval."""
-    return Record(events=(ev.Replanned(),)) if incident.round < policy.max_rounds else None
+    if incident.taking_back or incident.round >= policy.max_rounds:
+        return None
+    return Record(events=(ev.Replanned(),))
 
 
 def _undone(incident: Incident, policy: Policy) -> Move:

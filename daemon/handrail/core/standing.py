@@ -21,13 +21,17 @@ SENTENCE = 700
 
 def asked_now(incident: Incident) -> ApprovalRequest | None:
     """What a person may answer now: nothing under a stop or while somebody has the incident."""
-    open_question = incident.state is State.ASKING and not incident.paused and incident.taken_by is None
+    held = incident.paused or incident.taken_by is not None or incident.cancelled is not None
+    open_question = incident.state is State.ASKING and not held
     return incident.request if open_question else None
 
 
 def status(incident: Incident, now: datetime) -> str:
     if incident.state.terminal:
         return _end(incident)
+    if incident.cancelled is not None:
+        by = f"{incident.cancelled.by} has cancelled this; it is handed over once nothing is in flight"
+        return one_line(f"{by}.{_half_done(incident)}", SENTENCE)
     if incident.taken_by is not None:
         return one_line(
             f"{incident.taken_by} has taken this; Handrail does nothing to it.{_half_done(incident)}", SENTENCE
@@ -42,6 +46,9 @@ def next_action(incident: Incident, now: datetime) -> str:
     id_ = incident.id
     if incident.state is State.HANDED_OVER:
         return f"It is yours now. `handrail incidents report {id_}` tells everything that is known."
+    if incident.state is State.RESOLVED and still_in_place(incident) and not incident.taking_back:
+        undo = f"`handrail incidents undo {id_} --reason TEXT` asks to take it back"
+        return f"Nothing to do. {undo}; `handrail incidents report {id_}` tells the whole story."
     if incident.state.terminal:
         return f"Nothing to do. `handrail incidents report {id_}` tells the whole story."
     if incident.taken_by is not None:

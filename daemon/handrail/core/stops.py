@@ -10,6 +10,7 @@ from handrail.core.words import one_line
 from handrail.model.events import Paused
 from handrail.model.incident import Incident
 from handrail.model.switch import Reach, Scope, Stop, Switch
+from handrail.model.taking_back import base_of
 
 
 def concerning(switch: Switch, incident: Incident, namespace: str = "") -> Stop | None:
@@ -27,7 +28,7 @@ def concerns(reach: Reach, incident: Incident, namespace: str = "") -> bool:
             about = {known.namespace if known else "", namespace, *(step.target.namespace for step in steps)}
             return reach.name in about
         case Scope.STEP:
-            return any(step.step == reach.name for step in steps)
+            return any(base_of(step.step) == reach.name for step in steps)
 
 
 def stopped(stop: Stop | Paused) -> str:

@@ -37,6 +37,9 @@ def before(follows: ev.Follows | None) -> str:
     """What an incident follows, as a sentence with a blank after it; "" where it follows none."""
     if follows is None:
         return ""
+    if follows.how != "alert":
+        what = "for another try of" if follows.how == "retry" else "to take back what was done in"
+        return f"{follows.by} asked {what} {follows.incident}: {one_line(follows.why, 300).rstrip('.')}. "
     if follows.ended == State.RESOLVED:
         return f"The repair of {follows.incident} did not hold, or its alert fires on. "
     return f"The alert of {follows.incident} fires again, though it was closed. "
@@ -203,6 +206,10 @@ _TELLS: dict[str, Callable[[Any], str | None]] = {
     "handed_over": lambda event: f"Handed over to a person: {because(event.reason, event.detail)}.",
     "suppressed": _suppressed,
     "paused": _paused,
+    "cancelled": lambda event: f"{event.by} cancelled it: {one_line(event.why, 300)}.",
+    "retried": lambda event: f"{event.by} began another try, {event.into}: {one_line(event.why, 300)}.",
+    "undo_asked": lambda event: f"{event.by} asked to take it back, as {event.into}: {one_line(event.why, 300)}.",
+    "taking_back": lambda event: f"It would take back: {'; '.join(one.summary for one in event.steps)}.",
     "resumed": lambda event: f"{event.by or 'somebody'} started it again; it goes on where it stood.",
     "taken": lambda event: f"{event.by} took it; nothing is done to it until it is given back.",
     "given_back": lambda event: f"{event.by} gave it back; it goes on where it stood.",

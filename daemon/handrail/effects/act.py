@@ -28,7 +28,7 @@ from handrail.model.write import Direction, Verb, Write
 
 async def step(tools: Tools, incident: Incident, index: int) -> Incident:
     """One look of the step and at most one write."""
-    if not incident.has_acted:
+    if not incident.has_acted and not incident.taking_back:
         left_alone = await _left_alone(tools, incident)
         if left_alone is not None:
             return await tools.store.append(incident, (left_alone,))
@@ -124,7 +124,7 @@ async def _no(tools: Tools, incident: Incident, index: int, refusal: Refusal) ->
     """Before the first intent: void, or hand over where the gate says never. After it: the step has failed."""
     if isinstance(refusal, Held):
         return await latch(tools, incident, refusal)
-    if refusal.reason in (Reason.STOPPED, Reason.TAKEN, Reason.LEASE_LOST):
+    if refusal.reason in _NOT_NOW:
         return incident
     _wait_out(refusal, half_way=incident.has_acted)
     if incident.has_acted:
@@ -145,6 +145,9 @@ def _wait_out(refusal: Refusal, *, half_way: bool) -> None:
 
 AGAIN = 15.0
 """Seconds."""
+
+_NOT_NOW = frozenset({Reason.STOPPED, Reason.TAKEN, Reason.LEASE_LOST, Reason.CANCELLED})
+"""The next move knows what follows from these."""
 
 _FINAL = frozenset(
     {
@@ -198,7 +201,7 @@ async def _undo_write(tools: Tools, incident: Incident, index: int, write: Write
     )
 
     async def refused(refusal: Refusal) -> Incident:
-        if refusal.reason in (Reason.STOPPED, Reason.TAKEN, Reason.LEASE_LOST):
+        if refusal.reason in _NOT_NOW:
             return incident
         _wait_out(refusal, half_way=True)
         return await _cannot(tools, incident, index, f"{refusal.reason}: {refusal.detail}")
@@ -231,4 +234,4 @@ def _spec(tools: Tools, incident: Incident, index: int) -> tuple[Saga, SagaStep,
     if incident.saga is None:
         raise Bug("acting without a saga")
     spec = incident.saga.steps[index]
-    return incident.saga, spec, tools.steps[spec.step]
+    return incident.saga, spec, tools.step(spec.step)

@@ -13,7 +13,7 @@ from handrail.core.card import card
 from handrail.core.reading import may_read
 from handrail.core.report import report
 from handrail.core.story import line
-from handrail.effects import switching
+from handrail.effects import asked, switching
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.approval import Approvers, Person
@@ -95,6 +95,17 @@ class PeoplesDesk:
             return Reply(ok=True, message=_thanks(events[-1], incident))
         moving = "the incident keeps moving; try again"
         return self._no(Refusal(reason=Reason.STATE_CHANGED, detail=moving), "answer")
+
+    async def ask(self, id_: str, verb: str, person: Person, why: str) -> Reply:
+        """Cancel, retry, undo. Whoever may neither ask nor read learns nothing of what there is."""
+        no = switching.may_press(self._tools.policy.last_good(), person)
+        if no is not None:
+            return self._no(no, "answer")
+        incident = await self._find(id_)
+        if incident is None:
+            return Reply(ok=False, message=f"no incident {id_!r}; see `handrail incidents list`")
+        answer = await asked.ask(self._tools, incident, verb, person, why)
+        return self._no(answer, "answer") if isinstance(answer, Refusal) else answer
 
     def _is_stranger(self, person: Person, incident: Incident | None) -> bool:
         """Whoever may not read must learn nothing by deciding either. In Slack, all see the card anyway."""

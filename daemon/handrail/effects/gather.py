@@ -55,7 +55,9 @@ async def gather(tools: Tools, incident: Incident) -> Incident:
     if isinstance(gathering, Refusal):
         over = ev.HandedOver(reason=gathering.reason, detail=f"{gathering.detail}{_said_of_it(incident)}")
         _seen, silence = await silenced_now(tools, incident)
-        return await tools.store.append(incident, (silence or over,))
+        return await tools.store.append(incident, (silence if silence and not incident.taking_back else over,))
+    if incident.taking_back:
+        return await _claim(tools, incident, gathering, incident.findings)
     thing = gathering.thing
     found = found_in(tools.detectors, incident, gathering, now)
     if (condition := raised(incident.identity, found, now, SEEN)) is not None:
@@ -72,8 +74,13 @@ async def gather(tools: Tools, incident: Incident) -> Incident:
     if silence is not None:
         return await tools.store.append(incident, (silence,))
     gathering = _besides(gathering, await told_by(tools, seen, now), seen.away)
+    return await _claim(tools, incident, gathering, (*found, *incident.findings))
+
+
+async def _claim(tools: Tools, incident: Incident, gathering: Gathering, findings: tuple[Finding, ...]) -> Incident:
+    """What an undo is about is wanted as it was, well or not: only the claim to the target counts there."""
     texts = {digest(piece.text): piece.text for piece in gathering.pieces}
-    event = _gathered(gathering, (*found, *incident.findings))
+    event = _gathered(gathering, findings)
     claimed = await tools.store.claim(incident, event, texts)
     if isinstance(claimed, str):
         merged = await tools.store.incident(incident.id)
@@ -153,7 +160,7 @@ def _noise(incident: Incident) -> ev.Suppressed | None:
 
 def _held(incident: Incident, now: datetime) -> ev.Held | None:
     """What follows a closed incident is looked at twice before it is closed: flapping opens one incident a hold."""
-    if incident.follows is None or incident.held_until is not None:
+    if incident.follows is None or incident.follows.how != "alert" or incident.held_until is not None:
         return None
     return ev.Held(until=now + HOLD, detail="nothing wrong to be seen now")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from handrail.adapters import claude
 from handrail.adapters.claude import ModelFailed, ModelRequest
+from handrail.core import again
 from handrail.core.compile import compile_plan
 from handrail.core.menu import Considered, build_menu, to_look_for
 from handrail.core.review import review
@@ -43,7 +44,10 @@ async def offer(tools: Tools, incident: Incident) -> Incident:
 
 
 async def plan(tools: Tools, incident: Incident) -> Incident:
-    """A reviewed proposal, or the hand-over with the reason why there is none."""
+    """A reviewed proposal, or the hand-over with the reason why there is none. An undo was planned by who asked."""
+    if incident.taking_back:
+        theirs = ev.Planned(planner="the one who asked", proposal=again.proposal(incident))
+        return await tools.store.append(incident, (theirs,))
     menu = incident.menu
     if menu is None:
         raise Bug("planning without a menu")
@@ -59,6 +63,8 @@ async def plan(tools: Tools, incident: Incident) -> Incident:
 
 async def compile_(tools: Tools, incident: Incident) -> Incident:
     """Pure but for the append: the choice as ordered steps with final parameters."""
+    if incident.taking_back:
+        return await tools.store.append(incident, (ev.Compiled(saga=again.saga(incident, tools.now())),))
     saga = compile_plan(incident, tools.steps, tools.now())
     if isinstance(saga, Refusal):
         return await tools.store.append(incident, (ev.CompileRefused(reason=saga.reason, detail=saga.detail),))

@@ -13,6 +13,7 @@ from handrail.core.gate import Rules, foresee, foreseen_end
 from handrail.effects.around import around
 from handrail.effects.latch import held_by_cluster, latch
 from handrail.effects.quiet import kept_off, silenced_now
+from handrail.effects.taking_back import touched_since
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.errors import Bug
@@ -35,7 +36,7 @@ async def rehearse(tools: Tools, incident: Incident) -> Incident:
     if isinstance(rehearsal, Refusal):
         return await _refused(tools, incident, rehearsal)
     seen, silence = await silenced_now(tools, incident)
-    if silence is not None:
+    if silence is not None and not incident.taking_back:
         return await tools.store.append(incident, (silence,))
     rules = Rules(policy=policy, own_namespace=tools.config.kubernetes.own_namespace, now=tools.now())
     after = await _refused_anyway(tools, incident, rehearsal, rules)
@@ -60,8 +61,10 @@ async def _rehearsal(tools: Tools, saga: Saga) -> Rehearsal | Refusal:
         if isinstance(seen, Refusal):
             return seen
         first = first or seen
-        for write in stamped(tools.steps[step.step], step, seen, saga):
+        for write in stamped(tools.step(step.step), step, seen, saga):
             one = await _one(tools, step.index, write, depends=write.object.uid in touched)
+            if not isinstance(one, Refusal):
+                one = touched_since(step, one) or one
             if isinstance(one, Refusal):
                 return one
             touched.add(write.object.uid)
@@ -76,7 +79,7 @@ async def _rehearsal(tools: Tools, saga: Saga) -> Rehearsal | Refusal:
 
 async def look(tools: Tools, step: SagaStep) -> Sight | Refusal:
     """The step's own look, its check on what it saw, and whether somebody wants to be left alone there."""
-    code = tools.steps[step.step]
+    code = tools.step(step.step)
     seen = await code.look(tools.eyes, step.target)
     if seen is None:
         return Refusal(reason=Reason.TARGET_GONE, detail=f"{step.target} is gone")
@@ -135,6 +138,8 @@ async def _refused(tools: Tools, incident: Incident, refusal: Refusal) -> Incide
     this goes on from here after `start`. Else the server (or a check) said no."""
     if isinstance(refusal, Held):
         return await latch(tools, incident, refusal)
+    if incident.taking_back:
+        return await _hand_over(tools, incident, refusal)
     if refusal.reason in (Reason.DRIFTED, Reason.NO_CHANGE, Reason.NO_HEALTHY_REVISION, Reason.ROLLOUT_IN_PROGRESS):
         voided = ev.Voided(reason=refusal.reason, detail=refusal.detail)
         return await tools.store.append(incident, (voided,))

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from handrail.adapters.claude import ModelFailed, ModelReply, ModelRequest
 from handrail.adapters.store import Store
+from handrail.effects.taking_back import TakingBack
 from handrail.model.alert import Alert
 from handrail.model.config import Config
 from handrail.model.detector import Detector
@@ -20,6 +21,7 @@ from handrail.model.reason import Refusal
 from handrail.model.signs import NoSigns, Signs
 from handrail.model.silence import Silence, Standing
 from handrail.model.step import Eyes, Rule, Step
+from handrail.model.taking_back import base_of, takes_back
 from handrail.model.target import LabelledTarget
 
 
@@ -92,3 +94,8 @@ class Tools:
     signs: Signs = field(default_factory=NoSigns)
     silences: Silences | None = None
     rights: Rights = field(default_factory=NobodyAsked)
+
+    def step(self, name: str) -> Step:
+        """The code of a saga's step, also of one that takes back what another did."""
+        found = self.steps[base_of(name)]
+        return TakingBack(found) if takes_back(name) else found

@@ -33,7 +33,7 @@ async def _judge_all(tools: Tools, incident: Incident) -> tuple[list[Verificatio
     judged: list[Verification] = []
     measured = Severity(desired=0, ready=0)
     for spec in incident.saga.steps:
-        code = tools.steps[spec.step]
+        code = tools.step(spec.step)
         run = incident.step_run(spec.index)
         seen = await code.look(tools.eyes, spec.target)
         if seen is None or run is None:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from handrail.model.alert import Alert
 from handrail.model.approval import ApprovalRequest, Person
-from handrail.model.events import Follows, Intent, Outcome, Paused, Result, Silenced, Verified, Waiting
+from handrail.model.events import Cancelled, Follows, Intent, Outcome, Paused, Result, Silenced, Verified, Waiting
 from handrail.model.evidence import Away, EvidenceItem
 from handrail.model.finding import Finding
 from handrail.model.menu import Menu
@@ -15,6 +15,7 @@ from handrail.model.plan import PlanProposal
 from handrail.model.reason import Reason, Refusal
 from handrail.model.saga import Rehearsal, Saga, StepRun, Tried
 from handrail.model.severity import Severity
+from handrail.model.taking_back import TakeBack
 from handrail.model.target import LabelledTarget, ObjectRef
 from handrail.model.value import Value
 from handrail.model.write import Direction
@@ -81,6 +82,7 @@ class Incident(Value):
 
     `stop` is the one that it is paused for; `freed_at` is when a stop ended last, or a person gave it back. `follows`
     is the closed incident that this one goes on from; until `held_until` it waits for whether nothing is wrong indeed.
+    `taking_back` is what an undo is about, () for any other incident.
     `caution` is why an approval would be refused now. `silenced` is the silence that it waits for, as it was found at
     `silenced_at`.
     """
@@ -131,6 +133,8 @@ class Incident(Value):
     end: tuple[Reason | None, str] | None = None
     paused: bool = False
     stop: Paused | None = None
+    cancelled: Cancelled | None = None
+    taking_back: tuple[TakeBack, ...] = ()
     taken_by: Person | None = None
     taken_at: datetime | None = None
     freed_at: datetime | None = None

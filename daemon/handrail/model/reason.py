@@ -37,6 +37,7 @@ class Reason(StrEnum):
     IGNORED_BY_RULE = "IGNORED_BY_RULE"
     LONE_EVENT = "LONE_EVENT"
     SILENCED = "SILENCED"
+    STORM = "STORM"
     # planning
     NOTHING_OFFERED = "NOTHING_OFFERED"
     NO_RUNBOOK = "NO_RUNBOOK"
@@ -118,6 +119,7 @@ class Reason(StrEnum):
     CANNOT_UNDO = "CANNOT_UNDO"
     # people
     REJECTED = "REJECTED"
+    CANCELLED = "CANCELLED"
     TAKEN_TOO_LONG = "TAKEN_TOO_LONG"
     # ourselves
     BROKEN = "BROKEN"

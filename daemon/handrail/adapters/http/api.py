@@ -18,6 +18,8 @@ from handrail.model.value import Value
 log = structlog.get_logger("http")
 
 VERBS = ("approve", "reject", "take", "give-back")
+REASONED = ("cancel", "retry", "undo")
+"""These need a reason."""
 ID = r"{id:[A-Za-z0-9][A-Za-z0-9._-]{0,99}}"
 MOST_ROWS = 1000
 MOST_WHY = 500
@@ -45,6 +47,8 @@ class Desk(Protocol):
     async def report(self, id_: str) -> str | None: ...
 
     async def decide(self, id_: str, verb: str, person: Person, request: str | None) -> Reply: ...
+
+    async def ask(self, id_: str, verb: str, person: Person, why: str) -> Reply: ...
 
     async def switch(self, stop: bool, person: Person, why: str, reach: Reach) -> Reply: ...
 
@@ -128,13 +132,20 @@ class _Api:
 
     async def decide(self, request: web.Request, person: Person) -> web.Response:
         verb = request.match_info["verb"]
-        if verb not in VERBS:
-            return _error(404, f"no such verb: {verb[:50]}; known: {', '.join(VERBS)}")
+        if verb not in (*VERBS, *REASONED):
+            return _error(404, f"no such verb: {verb[:50]}; known: {', '.join((*VERBS, *REASONED))}")
         body = await _body(request)
+        if verb in REASONED:
+            return await self._ask(request.match_info["id"], verb, person, body.get("why", ""))
         asked = body.get("request")
         if not (asked is None or isinstance(asked, str)):
             return _error(400, "request: the id of what was asked, as text")
         return _reply(await self._desk.decide(request.match_info["id"], verb, person, asked or None))
+
+    async def _ask(self, id_: str, verb: str, person: Person, why: object) -> web.Response:
+        if not isinstance(why, str):
+            return _error(400, "why: a text")
+        return _reply(await self._desk.ask(id_, verb, person, why[:MOST_WHY]))
 
     async def stop(self, request: web.Request, person: Person) -> web.Response:
         return await self._switch(request, person, stop=True)

@@ -18,9 +18,11 @@ from handrail.model.incident import Incident
 
 async def recent(tx: Tx, incident: Incident, uids: Iterable[str]) -> Recent:
     """By any other incident, on any of these objects or on the incident's own target. Its own rounds are its own
-    business: each is asked, and policy bounds them (docs/adr/0005-rounds.md)."""
+    business: each is asked, and policy bounds them (docs/adr/0005-rounds.md); an undo belongs to the run that it takes
+    back."""
     wanted = {*uids, incident.target.uid if incident.target else ""} - {""}
-    others = saga_starts.c.target_uid.in_(wanted) & (saga_starts.c.incident != incident.id)
+    mine = {incident.id, *((incident.follows.incident,) if incident.taking_back and incident.follows else ())}
+    others = saga_starts.c.target_uid.in_(wanted) & saga_starts.c.incident.not_in(mine)
     busy = select(incidents.c.id).where(
         incidents.c.cluster == incident.cluster,
         incidents.c.target_uid.in_(wanted),

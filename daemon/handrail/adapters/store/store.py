@@ -18,7 +18,20 @@ from datetime import timedelta
 
 from sqlalchemy import select
 
-from handrail.adapters.store import audit, blobs, claim, gate, happened, intake, journal, late, lists, starts, stop
+from handrail.adapters.store import (
+    again,
+    audit,
+    blobs,
+    claim,
+    gate,
+    happened,
+    intake,
+    journal,
+    late,
+    lists,
+    starts,
+    stop,
+)
 from handrail.adapters.store.database import Clock, Database, Tx
 from handrail.adapters.store.driving import Driving
 from handrail.adapters.store.duties import Duties, Duty, require
@@ -212,6 +225,10 @@ class Store:
             return found
 
         return await self._database.write(work)
+
+    async def open_again(self, id_: str, begin: again.Begin, *, actor: str) -> str | Refusal:
+        """Another incident from a closed one; its id. Raises HeadMoved where the same was opened at that moment."""
+        return await self._database.write(lambda tx: again.open_again(tx, id_, begin, actor))
 
     async def blob(self, digest: str) -> str | None:
         return await self._database.read(lambda tx: blobs.blob(tx, digest))

@@ -41,6 +41,7 @@ from handrail.model.events.ends import (
 from handrail.model.events.people import (
     Approved,
     Asked,
+    Cancelled,
     Cautioned,
     Cleared,
     GivenBack,
@@ -48,7 +49,10 @@ from handrail.model.events.people import (
     Paused,
     Rejected,
     Resumed,
+    Retried,
     Taken,
+    TakingBack,
+    UndoAsked,
     Voided,
 )
 from handrail.model.events.planning import (
@@ -72,6 +76,7 @@ __all__ = [
     "Approved",
     "Asked",
     "Attempted",
+    "Cancelled",
     "Cautioned",
     "Cleared",
     "CompileRefused",
@@ -98,6 +103,7 @@ __all__ = [
     "Replanned",
     "Result",
     "Resumed",
+    "Retried",
     "Silenced",
     "StepBegun",
     "StepDone",
@@ -105,6 +111,8 @@ __all__ = [
     "StepUndone",
     "Suppressed",
     "Taken",
+    "TakingBack",
+    "UndoAsked",
     "Undone",
     "Verified",
     "Voided",
@@ -154,6 +162,10 @@ Event = Annotated[
     | Resumed
     | Taken
     | GivenBack
+    | Cancelled
+    | Retried
+    | UndoAsked
+    | TakingBack
     | Noted,
     Field(discriminator="kind"),
 ]

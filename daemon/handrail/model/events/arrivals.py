@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from handrail.model.alert import Alert, Source
+from handrail.model.approval import Person
 from handrail.model.evidence import Away, EvidenceItem
 from handrail.model.finding import Finding
 from handrail.model.reason import Reason
@@ -15,12 +16,16 @@ from handrail.model.value import Value
 
 
 class Follows(Value):
-    """The closed incident whose alert fires on, or again: `ended` is its terminal state. `echo` says that it had
+    """The closed incident that this one goes on from, and in which terminal state it `ended`: its alert fires on or
+    again, or `how` says that the person `by` asked for another try, or for an undo, and `why`. `echo` says that it had
     resolved by itself a moment before, so this may be the late word of the other one of a pair (alertmanager#4008)."""
 
     incident: str
     ended: str
     echo: bool = False
+    how: Literal["alert", "retry", "undo"] = "alert"
+    by: Person | None = None
+    why: str = ""
 
 
 class Opened(Value):

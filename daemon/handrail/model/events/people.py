@@ -9,6 +9,7 @@ from handrail.model.approval import ApprovalRequest, Person
 from handrail.model.evidence import Away
 from handrail.model.reason import Reason
 from handrail.model.switch import CLUSTER, EVERYTHING, Reach
+from handrail.model.taking_back import TakeBack
 from handrail.model.value import Value
 
 
@@ -85,6 +86,39 @@ class Taken(Value):
 class GivenBack(Value):
     kind: Literal["given_back"] = "given_back"
     by: Person
+
+
+class Cancelled(Value):
+    """It ends as soon as what is in flight has been found out."""
+
+    kind: Literal["cancelled"] = "cancelled"
+    by: Person
+    why: str
+
+
+class Retried(Value):
+    """On a closed incident: another one was begun for the same alert and object."""
+
+    kind: Literal["retried"] = "retried"
+    by: Person
+    why: str
+    into: str
+
+
+class UndoAsked(Value):
+    """On a closed incident: another one was begun that would take back this one's last run."""
+
+    kind: Literal["undo_asked"] = "undo_asked"
+    by: Person
+    why: str
+    into: str
+
+
+class TakingBack(Value):
+    """What an undo is about, last step first: its journal needs no other one."""
+
+    kind: Literal["taking_back"] = "taking_back"
+    steps: tuple[TakeBack, ...]
 
 
 class Noted(Value):
