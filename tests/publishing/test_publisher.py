@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from handrail.adapters.kafka import Pulse
 from handrail.adapters.publishing import AGAIN, PORTION, Publisher
 from handrail.adapters.store import Outbox, Store
+from handrail.adapters.telemetry import Gauges
 from handrail.core.publishing import Message
 from handrail.model import events as ev
 from handrail.model.errors import Transient
@@ -160,6 +162,17 @@ async def test_a_journal_that_cannot_be_read_waits_says_so_and_holds_up_no_other
     await publisher.publish_all()
     assert topic.seqs(bad.id) == [1, 2]
     assert (publisher.behind, publisher.problem) == (0, "")
+
+
+async def test_readiness_and_metrics_say_what_waits_and_why(store: Store, publisher: Publisher) -> None:
+    gauges = Gauges(store, Pulse(), lambda: 0.0)
+    assert "events" not in await gauges.ready()
+    assert b"handrail_events_behind_incidents" not in await gauges.text()
+    gauges.publisher = publisher
+    assert (await gauges.ready())["events"] == "ok"
+    publisher.problem, publisher.behind = "no broker answers", 3
+    assert (await gauges.ready())["events"] == "no broker answers"
+    assert b"handrail_events_behind_incidents 3.0" in await gauges.text()
 
 
 async def test_an_event_that_the_brokers_find_too_large_goes_without_its_content(

@@ -73,7 +73,8 @@ def _shown() -> list[str]:
     words = (
         "ca_file sasl mechanism username password kubeconfig model key name max_calls max_input_tokens slack channel"
     )
-    words += " bot_token app_token webhook url prometheus mapping status firing resolved namespace kind object"
+    words += " bot_token app_token webhook url prometheus alertmanager mapping status firing resolved"
+    words += " namespace kind object"
     keys = tuple(f"{word}:" for word in words.split())
     text = STARTER.format(cluster="c").replace("protocol: PLAINTEXT", "protocol: SASL_SSL")
     return [

@@ -83,8 +83,8 @@ class Gauges:
         aside = Gauge("handrail_kafka_set_aside_partitions", "Partitions that can't be read.", registry=registry)
         aside.set(len(self._pulse.set_aside))
         if self.publisher is not None:
-            behind = Gauge("handrail_events_behind_incidents", "Whose events are not published yet.", registry=registry)
-            behind.set(self.publisher.behind)
+            events = Gauge("handrail_events_behind_incidents", "Whose events are not published yet.", registry=registry)
+            events.set(self.publisher.behind)
         damaged = Gauge("handrail_journal_damaged", "Incidents left alone for their journal.", registry=registry)
         damaged.set(len(self._store.unfit()))
         await self._from_store(registry)
