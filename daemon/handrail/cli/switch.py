@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def with_reach(command: F) -> F:
-    """Adds --in-namespace and --step, and passes what was named as `reach`: {} for everything."""
+    """Adds --in-namespace and --step, and passes what was named as `reach`: {} for everything. Under `with_cluster`."""
 
     @functools.wraps(command)
     def wrapped(*args: Any, in_namespace: str, step: str, **options: Any) -> Any:
@@ -35,8 +35,8 @@ def with_reach(command: F) -> F:
 
 @click.command()
 @click.option("--reason", required=True, help="Why; everybody who looks will read it.")
-@with_reach
 @with_cluster
+@with_reach
 @with_client
 def stop(client: Client, in_cluster: InCluster, reach: dict[str, str], reason: str) -> None:
     """Stop every write from now on, or those in one namespace, or those of one step.
@@ -58,8 +58,8 @@ def stop(client: Client, in_cluster: InCluster, reach: dict[str, str], reason: s
 
 
 @click.command()
-@with_reach
 @with_cluster
+@with_reach
 @with_client
 def start(client: Client, in_cluster: InCluster, reach: dict[str, str]) -> None:
     """Let incidents go on where they stood.

@@ -1,0 +1,38 @@
+"""Stop and start reach the daemon or the cluster, as asked, and say in words what they can't reach: never a traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from handrail.cli import cli
+
+VERBS = {"stop": ["stop", "--reason", "it misbehaves"], "start": ["start"], "status": ["status"]}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_brake_of_the_cluster_looks_for_the_callers_own_kubeconfig(verb: str, tmp_path: Path) -> None:
+    nowhere = str(tmp_path / "nowhere")
+    done = CliRunner().invoke(cli, [*VERBS[verb], "--cluster", "--kubeconfig", nowhere])
+    assert isinstance(done.exception, SystemExit)
+    assert f"there is no file {nowhere}" in done.output
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_brake_of_the_daemon_looks_for_the_daemon(verb: str) -> None:
+    done = CliRunner().invoke(cli, [*VERBS[verb], "--server", "http://127.0.0.1:1"])
+    assert isinstance(done.exception, SystemExit)
+    assert "no daemon answers" in done.output
+
+
+@pytest.mark.parametrize("verb", ["stop", "start"])
+@pytest.mark.parametrize(
+    "reach", [["--in-namespace", "shop", "--step", "annotate"], ["--cluster", "--step", "annotate"]]
+)
+def test_two_reaches_at_once_are_refused_before_anything_is_asked(verb: str, reach: list[str]) -> None:
+    done = CliRunner().invoke(cli, [*VERBS[verb], *reach])
+    assert done.exit_code == click.UsageError.exit_code
+    assert "--in-namespace and --step" in done.output
