@@ -16,7 +16,7 @@ import structlog
 
 from handrail.core import saga
 from handrail.core.saga import Do, Effect, Idle, next_move, too_late
-from handrail.effects import act, gather, plan, rehearse, send, take_in, verify
+from handrail.effects import act, gather, plan, rehearse, send, storm, take_in, verify
 from handrail.effects.tick import Ticking
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
@@ -132,6 +132,9 @@ def _say(before: Incident, after: Incident) -> None:
 async def _patiently(tools: Tools, incident: Incident, move: Do) -> Incident:
     """Always tried; what stays away for too long is told to a person instead of being tried for ever."""
     try:
+        held = await storm.hold(tools, incident)
+        if held is not None:
+            return await tools.store.append(incident, (held,))
         return await _perform(tools, incident, move)
     except Transient as away:
         over = too_late(incident, move, str(away)[:500], tools.now())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from datetime import datetime
 
+from handrail.core import storm
 from handrail.core.fingerprint import DIFF_LIMIT, shown
 from handrail.core.headline import headline
 from handrail.core.standing import asked_now, next_action, status
@@ -62,6 +63,8 @@ def _target(incident: Incident) -> str:
 def _diagnosis(incident: Incident) -> tuple[str, ...]:
     """What it follows; then the plan's hypotheses with what they cite, or what the detectors found before a plan."""
     plan = incident.proposal
+    if incident.storm is not None:
+        return tuple(one_line(line, LINE) for line in storm.lines(incident.storm))
     follows = [before(incident.follows).strip()] if incident.follows else []
     if plan is None:
         found = [one_line(f"found: {f.summary}{_words_only(f.corroborated)}", LINE) for f in incident.findings]

@@ -29,7 +29,7 @@ SEEN = timedelta(minutes=30)
 LOOK_AGAIN = timedelta(minutes=10)
 """A question that a condition would refuse waits so long, twice; then a person gets the incident."""
 
-REASONS = frozenset(STOPPING.values())
+REASONS = frozenset({*STOPPING.values(), Reason.STORM})
 
 
 def raised(identity: str, findings: Iterable[Finding], now: datetime, holds: timedelta) -> Condition | None:

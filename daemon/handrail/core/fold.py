@@ -154,6 +154,11 @@ def is_own(incident: Incident, alert: Alert) -> bool:
     return alert.name == first.name and labelled_target(alert) == labelled_target(first)
 
 
+def _silenced(incident: Incident, event: ev.Silenced, at: datetime) -> Change:
+    storm = {"storm_at": incident.storm_at or at} if event.reason is Reason.STORM else {}
+    return {"silenced": event, "silenced_at": at, "steps": (), **storm}
+
+
 def _gathered(_incident: Incident, event: ev.Gathered, at: datetime) -> Change:
     return {
         "target": event.target,
@@ -259,7 +264,8 @@ def _caution(event: ev.Cautioned) -> Refusal | None:
 
 _CHANGES: dict[str, Callable[[Incident, Any, datetime], Change]] = {
     "alert_attached": _alert_attached,
-    "silenced": lambda _i, event, at: {"silenced": event, "silenced_at": at, "steps": ()},
+    "silenced": _silenced,
+    "storm_counted": lambda _i, event, at: {"storm": event, "storm_told_at": at},
     "held": lambda _i, event, _at: {"held_until": event.until},
     "gathered": _gathered,
     "offered": lambda _i, event, _at: {"menu": event.menu},

@@ -40,7 +40,8 @@ TABLE: tuple[Row, ...] = (
     Row(S.REHEARSING, "voided", S.GATHERING),
     Row(S.ASKING, "voided", S.GATHERING),
     Row(S.EXECUTING, "voided", S.GATHERING),
-    # somebody silenced its alert
+    # somebody silenced its alert, or it waits for the end of a storm
+    Row(S.PLANNING, "silenced", S.GATHERING),
     Row(S.REHEARSING, "silenced", S.GATHERING),
     Row(S.EXECUTING, "silenced", S.GATHERING),
     # taking back
@@ -59,6 +60,7 @@ FROM_ANY: dict[str, S] = {
 
 STAYS: dict[str, frozenset[S]] = {
     "taking_back": frozenset({S.OPENED}),
+    "storm_counted": frozenset({S.OPENED}),
     "held": frozenset({S.GATHERING}),
     "silenced": frozenset({S.GATHERING}),
     "rehearsed": frozenset({S.REHEARSING}),

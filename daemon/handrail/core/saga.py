@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from handrail.core import stops
+from handrail.core import flapping, stops, storm
 from handrail.core.standing import half_done
 from handrail.model import events as ev
 from handrail.model.incident import Incident, State
@@ -26,6 +26,8 @@ PLAN_PATIENCE = timedelta(minutes=15)
 ACT_PATIENCE = timedelta(minutes=30)
 """For verifying, undoing and finding out what became of a write while the API server is away: then a person is told."""
 TAKEN_PATIENCE = timedelta(hours=24)
+STORM_PATIENCE = timedelta(minutes=10)
+"""Of a storm's page, after the storm should be over."""
 
 
 class Effect(StrEnum):
@@ -117,10 +119,12 @@ def paused(incident: Incident, stop: Stop) -> ev.Paused:
 
 def _forward(incident: Incident, policy: Policy, now: datetime) -> Move:
     match incident.state:
+        case State.OPENED if storm.is_page(incident):
+            return _page(incident, now)
         case State.OPENED:
             return Record(events=(ev.GatheringBegun(),))
         case State.GATHERING:
-            return _gathering(incident, now)
+            return _gathering(incident, policy, now)
         case State.PLANNING:
             return _planning(incident, policy)
         case State.COMPILING:
@@ -152,9 +156,20 @@ def _patiently(incident: Incident, effect: Effect, patience: timedelta = GATHER_
     return Do(effect=effect, step=step, patience=since + patience)
 
 
-def _gathering(incident: Incident, now: datetime) -> Move:
+def _page(incident: Incident, now: datetime) -> Move:
+    """Whoever has the duty of the ticks ends it; where nobody came to that, it ends by itself."""
+    until = (incident.storm.until if incident.storm else incident.opened_at) + STORM_PATIENCE
+    if now < until:
+        return Idle(waiting_for="the storm of alerts to be over", until=until)
+    return Record(events=(storm.over(incident, now),))
+
+
+def _gathering(incident: Incident, policy: Policy, now: datetime) -> Move:
     if incident.held_until is not None and now < incident.held_until:
         return Idle(waiting_for="whether it stays well, since its alert flaps", until=incident.held_until)
+    settled = flapping.settled_at(incident, timedelta(seconds=policy.hold_down_seconds))
+    if settled is not None and now < settled:
+        return Idle(waiting_for="whether its alert has settled, since it flaps", until=settled)
     quiet = _silenced(incident, now)
     if quiet is not None:
         return quiet

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from handrail.core import stops
+from handrail.core import stops, storm
 from handrail.core.words import because, clock, one_line, plural, span
 from handrail.model.approval import ApprovalRequest
-from handrail.model.events import Result
+from handrail.model.events import Result, StormCounted
 from handrail.model.incident import Incident, State, WriteRun
 from handrail.model.switch import EVERYTHING
 from handrail.model.write import Direction
@@ -109,6 +109,8 @@ def _summary(run: WriteRun | None) -> str:
 
 def _end(incident: Incident) -> str:
     at, took = clock(incident.moved_at), span(incident.moved_at - incident.opened_at)
+    if storm.is_page(incident) and incident.state is State.SUPPRESSED:
+        return one_line(f"Over: {(incident.end or (None, ''))[1]}.", SENTENCE)
     match incident.state:
         case State.RESOLVED:
             healed = one_line(incident.verified.detail, 300) if incident.verified else ""
@@ -122,6 +124,8 @@ def _end(incident: Incident) -> str:
 
 def _doing(incident: Incident, now: datetime) -> str:
     match incident.state:
+        case State.OPENED if incident.storm is not None:
+            return _storm(incident.storm)
         case State.OPENED:
             return "An alert came in; nothing has been looked at yet."
         case State.GATHERING if incident.silenced is not None:
@@ -149,6 +153,11 @@ def _doing(incident: Incident, now: datetime) -> str:
             return f"Taking back what was done, because of {because(*(incident.failure or _worse(incident)))}."
         case _:
             return f"What was done has been taken back, because of {because(*(incident.failure or _worse(incident)))}."
+
+
+def _storm(said: StormCounted) -> str:
+    told = f"A storm: {storm.lines(said)[0]}. Nothing is asked and nothing written until it is over"
+    return f"{told}, at {clock(said.until)} unless more come; {said.waiting} incidents wait and are looked at then."
 
 
 def _again(incident: Incident, sentence: str) -> str:

@@ -15,6 +15,7 @@ from handrail.core.words import because, clock, one_line, plural, who_may
 from handrail.model import events as ev
 from handrail.model.finding import Finding, Handling
 from handrail.model.incident import State
+from handrail.model.reason import Reason
 from handrail.model.step import Verdict
 from handrail.model.write import Direction
 
@@ -173,6 +174,8 @@ def _paused(event: ev.Paused) -> str:
 
 
 def _suppressed(event: ev.Suppressed) -> str:
+    if event.reason is Reason.STORM:
+        return f"{event.detail[:1].upper()}{event.detail[1:]}."
     into = f" It goes on as {event.into}." if event.into else ""
     return f"Closed, nothing to do: {because(event.reason, event.detail)}.{into}"
 
@@ -216,4 +219,5 @@ _TELLS: dict[str, Callable[[Any], str | None]] = {
     "cautioned": _cautioned,
     "noted": lambda event: f"Note by {event.by}: {event.text}",
 }
-"""Not told: gathering_begun, offered, model_asked, compiled, rehearsed, step_begun. The card shows what came of it."""
+"""Not told: gathering_begun, storm_counted, offered, model_asked, compiled, rehearsed, step_begun. The card shows what
+came of it."""

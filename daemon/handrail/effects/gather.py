@@ -146,14 +146,16 @@ def _late_cure(thing: Thing) -> ev.Verified:
 def _noise(incident: Incident) -> ev.Suppressed | None:
     """What a healthy workload says of its alert, None where it can't say: then a person has to look.
 
-    A first alert must have said itself that it is resolved. One that follows a closed incident may be a false resolve
-    taken back (prometheus#5277) or the late word of a pair (alertmanager#4008): while its kind of trouble would show
-    on the workload, and does not, it is noise; so is a lone echo, whatever it is about.
+    A first alert must have said itself that it is resolved, unless it waited for the end of a storm. One that follows a
+    closed incident may be a false resolve taken back (prometheus#5277) or the late word of a pair (alertmanager#4008):
+    while its kind of trouble would show on the workload, and does not, it is noise; so is a lone echo, whatever it is
+    about.
     """
     shown = _would_show(incident)
     if incident.resolved_seen_at is not None and (shown or _last_word(incident) == "resolved"):
         return _by_itself()
-    if incident.follows is not None and (shown or _lone_echo(incident)):
+    in_storm = incident.storm_at is not None and shown
+    if in_storm or (incident.follows is not None and (shown or _lone_echo(incident))):
         return ev.Suppressed(reason=Reason.NOTHING_WRONG, detail="the alert fires, but the workload is healthy")
     return None
 

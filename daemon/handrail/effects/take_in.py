@@ -46,8 +46,10 @@ async def receive(tools: Tools, records: Sequence[Record]) -> tuple[Received, ..
         batches.append(Batch(source=_source(record), at=now, arrivals=arrivals, sighted=sighted))
         refused = _together(decoded.refused) if decoded.refused else None
         received.append(Received(record=record, alerts=len(arrivals), refused=refused))
-    max_age = timedelta(minutes=tools.policy.last_good().alert_age_minutes)
-    took = await tools.store.take(batches, max_age=max_age, judge=judge_of(tools.detectors))
+    policy = tools.policy.last_good()
+    max_age = timedelta(minutes=policy.alert_age_minutes)
+    judge = judge_of(tools.detectors)
+    took = await tools.store.take(batches, max_age=max_age, judge=judge, storm=policy.storm)
     _say(tools, Counter(one.reason for batch in took for one in batch if one.reason is not None))
     _say(tools, Counter(one.refused.reason for one in received if one.refused is not None))
     return tuple(received)

@@ -12,6 +12,7 @@ from handrail.core.awaiting import awaited, silence, source
 from handrail.core.conditions import TOLD, raised, refused
 from handrail.core.correlate import arrival
 from handrail.core.windows import overdue
+from handrail.effects import storm
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.arrival import Arrival, Batch
@@ -47,6 +48,7 @@ class Ticking:
             seen = await tools.store.watching.sightings()
             for signal in awaited(tools.config.alerts, seen, self._since):
                 await self._look(signal, standing, now)
+        await storm.watch(tools)
         await self._tell_asked(now)
         if now - self._tidied >= TIDY_EVERY:
             await tools.store.watching.tidy()

@@ -44,6 +44,7 @@ class Cause(StrEnum):
     SIGNAL_GONE = "signal_gone"
     MONITORING_GONE = "monitoring_gone"
     CONTROL_PLANE_SICK = "control_plane_sick"
+    ALERT_STORM = "alert_storm"
     OTHER = "other"
 
 

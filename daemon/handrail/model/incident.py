@@ -7,7 +7,18 @@ from enum import StrEnum
 
 from handrail.model.alert import Alert
 from handrail.model.approval import ApprovalRequest, Person
-from handrail.model.events import Cancelled, Follows, Intent, Outcome, Paused, Result, Silenced, Verified, Waiting
+from handrail.model.events import (
+    Cancelled,
+    Follows,
+    Intent,
+    Outcome,
+    Paused,
+    Result,
+    Silenced,
+    StormCounted,
+    Verified,
+    Waiting,
+)
 from handrail.model.evidence import Away, EvidenceItem
 from handrail.model.finding import Finding
 from handrail.model.menu import Menu
@@ -84,7 +95,8 @@ class Incident(Value):
     is the closed incident that this one goes on from; until `held_until` it waits for whether nothing is wrong indeed.
     `taking_back` is what an undo is about, () for any other incident.
     `caution` is why an approval would be refused now. `silenced` is the silence that it waits for, as it was found at
-    `silenced_at`.
+    `silenced_at`. It has waited for the end of a storm since `storm_at`; `storm` is what a storm's own page said
+    last, at `storm_told_at`.
     """
 
     id: str
@@ -99,6 +111,9 @@ class Incident(Value):
     held_until: datetime | None = None
     silenced: Silenced | None = None
     silenced_at: datetime | None = None
+    storm_at: datetime | None = None
+    storm: StormCounted | None = None
+    storm_told_at: datetime | None = None
     alerts: tuple[Alert, ...] = ()
     labelled: LabelledTarget | None = None
     target: ObjectRef | None = None

@@ -31,9 +31,20 @@ class PolicyRule(Value):
     limits: dict[str, dict[str, tuple[int, int]]] = {}
 
 
+class StormLimit(Value):
+    """Alerts of more than `targets` objects within `minutes` are a storm: one page, and nothing asked until it is over.
+
+    Objects are what the labels name: twenty pods of one workload count as twenty until they have been looked at.
+    """
+
+    targets: int = Field(default=20, ge=2, le=10_000)
+    minutes: int = Field(default=5, ge=1, le=60)
+
+
 class Policy(Value):
     """`readers` may read by the API, as approvers and operators may. `saga_interval_minutes`: at most one saga per
-    target in that time. Times in minutes."""
+    target in that time. Times in minutes, but for `hold_down_seconds`: an alert that was resolved and fires again is
+    looked at that much later, which is longer than two Alertmanagers of a pair are apart (alertmanager#4008)."""
 
     version: int = Field(ge=1, le=1)
     rules: tuple[PolicyRule, ...] = ()
@@ -46,3 +57,5 @@ class Policy(Value):
     saga_interval_minutes: int = Field(default=30, ge=1, le=1440)
     max_rounds: int = Field(default=2, ge=1, le=5)
     alert_age_minutes: int = Field(default=30, ge=1, le=1440)
+    storm: StormLimit = StormLimit()
+    hold_down_seconds: int = Field(default=30, ge=0, le=3600)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from sqlalchemy import bindparam, delete, insert, update
 from sqlalchemy.exc import IntegrityError
 
+from handrail.adapters.store import storms
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.happened import Happened, Judge, happening
 from handrail.adapters.store.journal import Head, Said, Stored, clean, rows_after, said, said_event, write_rows
@@ -22,6 +23,7 @@ from handrail.adapters.store.watching import lift, sighted, stand
 from handrail.core.conditions import STOPPING, TOLD, raised
 from handrail.core.grouping import Place as Placed
 from handrail.core.grouping import place
+from handrail.core.storm import page_of
 from handrail.model.alert import Alert, Source
 from handrail.model.arrival import Arrival, Batch, Fate, Took
 from handrail.model.condition import Condition
@@ -29,6 +31,7 @@ from handrail.model.errors import HeadMoved
 from handrail.model.events import AlertAttached, Opened
 from handrail.model.incident import State
 from handrail.model.occurrence import is_event
+from handrail.model.policy import StormLimit
 from handrail.model.reason import Reason
 
 ACTOR = "intake"
@@ -47,11 +50,13 @@ LATE_EVERY = timedelta(hours=1)
 
 
 class Rules(NamedTuple):
-    """An alert seen longer ago than `max_age` opens nothing; `judge` says what a window of events shows."""
+    """An alert seen longer ago than `max_age` opens nothing; `judge` says what a window of events shows; more objects
+    than `storm` says are a storm."""
 
     max_age: timedelta
     accept_unlabelled: bool
     judge: Judge
+    storm: StormLimit | None = None
 
 
 class Taking:
@@ -118,6 +123,14 @@ class Taking:
             if found is not None:
                 self._conditions[arrival.identity] = found
 
+    async def _count_storm(self) -> None:
+        """In the very transaction that opens its incidents: nobody looks at one before the storm stands."""
+        if self._rules.storm is None or not self._opened:
+            return
+        found = await storms.found(self._tx, page_of(self._tx.cluster), self._rules.storm)
+        if found is not None:
+            self._conditions[found.identity] = found
+
     def _open(self, placed: Placed, arrival: Arrival, source: Source) -> int:
         story = Story(id=placed.incident, identity=arrival.identity)
         self._stories.begin(story, arrival)
@@ -172,6 +185,7 @@ class Taking:
         if moved:
             to_head = update(incidents).where(incidents.c.id == bindparam("moved")).values(head=bindparam("to"))
             await conn.execute(to_head, moved)
+        await self._count_storm()
         await self._write_watched()
 
     async def _write_watched(self) -> None:

@@ -38,6 +38,7 @@ from handrail.adapters.store.duties import Duties, Duty, require
 from handrail.adapters.store.home import Access, home_of
 from handrail.adapters.store.leases import Leases
 from handrail.adapters.store.outbox import Outbox
+from handrail.adapters.store.storms import Storms
 from handrail.adapters.store.values import AuditReport, Committed, IncidentRow, Telling
 from handrail.adapters.store.wake import Wake
 from handrail.adapters.store.watching import Watching
@@ -46,6 +47,7 @@ from handrail.model.arrival import Batch, Took
 from handrail.model.errors import HeadMoved, Transient
 from handrail.model.events import Attempted, Entry, Event, Gathered, Intent, ModelAnswered, Outcome
 from handrail.model.incident import Incident
+from handrail.model.policy import StormLimit
 from handrail.model.reason import Refusal
 from handrail.model.switch import EVERYTHING, Permit, Reach, Stop, Switch
 
@@ -66,6 +68,7 @@ class Store:
         self._driving = Driving(database, database.leases)
         self._duties = Duties(database, database.leases)
         self.watching = Watching(database)
+        self.storms = Storms(database)
         self._listening: asyncio.Task[None] | None = None
 
     @classmethod
@@ -128,14 +131,19 @@ class Store:
     # intake
 
     async def take(
-        self, batches: Sequence[Batch], *, max_age: timedelta, judge: happened.Judge = happened.nothing
+        self,
+        batches: Sequence[Batch],
+        *,
+        max_age: timedelta,
+        judge: happened.Judge = happened.nothing,
+        storm: StormLimit | None = None,
     ) -> tuple[tuple[Took, ...], ...]:
         """All records of a poll, or none of them; one tuple per batch. An alert seen longer ago than `max_age` opens
         nothing. A record that was taken before gives a single SEEN_BEFORE; so does a copy of a Kubernetes event that is
-        known. `judge` says what the window of a thing's events shows."""
+        known. `judge` says what the window of a thing's events shows, `storm` what is one."""
         if not batches:
             return ()
-        rules = intake.Rules(max_age, self._accept_unlabelled, judge)
+        rules = intake.Rules(max_age, self._accept_unlabelled, judge, storm)
         for _ in range(RACES):
             with contextlib.suppress(HeadMoved):
                 return await self._database.write(lambda tx: intake.take(tx, batches, rules))

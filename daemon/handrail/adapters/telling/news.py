@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from handrail.adapters.store import Telling
+from handrail.core import storm
 from handrail.core.card import card
 from handrail.core.report import report
 from handrail.model.events import Entry, Outcome, Result
@@ -42,22 +43,30 @@ def too_early(news: News, now: datetime) -> bool:
     """Before its first card: twenty alerts about one workload are one card, not twenty (kubernaut #63)."""
     incident = news.incident
     looking = incident.state in _LOOKING and not incident.paused and incident.taken_by is None
-    patience = max(FIRST_CARD, (incident.held_until or incident.opened_at) - incident.opened_at + FIRST_CARD)
+    if incident.storm is not None:
+        return False
+    storm_ends = incident.silenced.until if incident.storm_at and incident.silenced else incident.opened_at
+    looks_at = max(incident.held_until or incident.opened_at, storm_ends)
+    patience = looks_at - incident.opened_at + FIRST_CARD
     return looking and not news.telling.ts and now - incident.opened_at < patience
 
 
 def never_shown(news: News) -> bool:
     """Merged before anybody saw it: the incident that it went into tells of it. Or the alert of a closed incident
-    came again and nothing was wrong: flapping is counted in the journal, and nobody is called for it."""
+    came again and nothing was wrong: flapping is counted in the journal, and nobody is called for it. Or it fired in a
+    storm and was well after it: the storm's page speaks for all of them."""
     incident = news.incident
     if news.telling.ts or incident.end is None or incident.state is not State.SUPPRESSED:
         return False
-    return incident.end[0] is Reason.MERGED or incident.follows is not None
+    in_storm = incident.storm_at is not None or storm.is_page(incident)
+    return incident.end[0] is Reason.MERGED or incident.follows is not None or in_storm
 
 
 def loud(news: News) -> str:
     """Names the change that the second channel is told of, "" for none: asked, ended, or stuck between."""
     incident = news.incident
+    if incident.storm is not None:
+        return f"storm/{incident.state}"
     stuck = _stuck(news.fresh) and not incident.state.terminal
     happened = stuck or any(_is_loud(entry) for entry in news.fresh)
     if not happened or not (stuck or incident.state in _LOUD or _called_off(news)):

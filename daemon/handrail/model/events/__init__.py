@@ -27,12 +27,14 @@ from handrail.model.events.acting import (
 )
 from handrail.model.events.arrivals import (
     AlertAttached,
+    Counted,
     Follows,
     Gathered,
     GatheringBegun,
     Held,
     Opened,
     Silenced,
+    StormCounted,
 )
 from handrail.model.events.ends import (
     HandedOver,
@@ -81,6 +83,7 @@ __all__ = [
     "Cleared",
     "CompileRefused",
     "Compiled",
+    "Counted",
     "Entry",
     "Event",
     "Follows",
@@ -109,6 +112,7 @@ __all__ = [
     "StepDone",
     "StepFailed",
     "StepUndone",
+    "StormCounted",
     "Suppressed",
     "Taken",
     "TakingBack",
@@ -129,6 +133,7 @@ Event = Annotated[
     | GatheringBegun
     | Held
     | Silenced
+    | StormCounted
     | Gathered
     | Offered
     | ModelAsked

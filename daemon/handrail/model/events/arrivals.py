@@ -75,6 +75,30 @@ class Silenced(Value):
     detail: str
 
 
+class Counted(Value):
+    """How often a name of the world occurs."""
+
+    name: str
+    times: int
+
+
+class StormCounted(Value):
+    """What a storm of alerts is made of, from `since` on, as far as it is known; over at `until` unless more come.
+
+    `waiting` incidents wait for its end. Names, namespaces and nodes are the most frequent ones.
+    """
+
+    kind: Literal["storm_counted"] = "storm_counted"
+    since: datetime
+    until: datetime
+    objects: int
+    alerts: int
+    waiting: int
+    names: tuple[Counted, ...] = ()
+    namespaces: tuple[Counted, ...] = ()
+    nodes: tuple[Counted, ...] = ()
+
+
 class Gathered(Value):
     """The target by UID, what was seen, which sources were away, and how bad it is before anything is done."""
 

@@ -1,0 +1,88 @@
+"""The storm's page, and who waits for its end. What a storm is, is core/storm.py's; the counts are the store's."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from handrail.core import storm
+from handrail.core.awaiting import source
+from handrail.core.correlate import arrival
+from handrail.effects.tools import Tools
+from handrail.model import events as ev
+from handrail.model.arrival import Batch
+from handrail.model.condition import Condition
+from handrail.model.errors import HeadMoved
+from handrail.model.incident import Incident, State
+from handrail.model.reason import Reason
+
+REWRITE = timedelta(seconds=10)
+"""The page is written anew at most so often."""
+
+
+async def watch(tools: Tools) -> None:
+    """By whoever has the duty of the ticks: counts anew, keeps the page, and ends it. Raises Transient."""
+    limit, page = tools.policy.last_good().storm, storm.page_of(tools.config.cluster.name)
+    found = await tools.store.storms.standing(page, limit)
+    if found is not None:
+        await tools.store.watching.raise_(found)
+    standing = await standing_now(tools)
+    open_id = await tools.store.storms.page(page)
+    if standing is None:
+        await _end(tools, open_id)
+        return
+    await _keep(tools, open_id or await _open(tools, standing), standing)
+
+
+async def standing_now(tools: Tools) -> Condition | None:
+    return next((one for one in await tools.store.watching.standing() if one.reason is Reason.STORM), None)
+
+
+async def _open(tools: Tools, standing: Condition) -> str:
+    """The same page whichever replica opens it: its episode is the storm's beginning, as the store has it."""
+    cluster, now = tools.config.cluster.name, tools.now()
+    alert = storm.alert(standing, cluster)
+    arrived = arrival(alert, cluster, (storm.finding(standing),))
+    batch = Batch(source=source(storm.DETECTOR, alert), at=now, arrivals=(arrived,))
+    ((took,),) = await tools.store.take((batch,), max_age=storm.LONGEST)
+    return took.incident
+
+
+async def _keep(tools: Tools, id_: str, standing: Condition) -> None:
+    incident = await tools.store.incident(id_) if id_ else None
+    if incident is None or incident.state is not State.OPENED:
+        return
+    if incident.storm_told_at is not None and tools.now() - incident.storm_told_at < REWRITE:
+        return
+    counted = await _counted(tools, standing)
+    if counted != incident.storm:
+        await _append(tools, incident, counted)
+
+
+async def _counted(tools: Tools, standing: Condition) -> ev.StormCounted:
+    limit, page = tools.policy.last_good().storm, standing.identity
+    seen = await tools.store.storms.seen(page, standing.since - timedelta(minutes=limit.minutes))
+    return storm.counted(seen, standing, limit, await tools.store.storms.waiting())
+
+
+async def _end(tools: Tools, id_: str) -> None:
+    incident = await tools.store.incident(id_) if id_ else None
+    if incident is not None and incident.state is State.OPENED:
+        await _append(tools, incident, storm.over(incident, tools.now()))
+
+
+async def _append(tools: Tools, incident: Incident, event: ev.Event) -> None:
+    try:
+        await tools.store.append(incident, (event,))
+    except HeadMoved:
+        return  # somebody took it, or something came in: the next tick looks again
+
+
+async def hold(tools: Tools, incident: Incident) -> ev.Event | None:
+    """What to record instead of the next effect, while there is a storm or others that fired in it go first."""
+    if incident.state not in storm.WAITS:
+        return None
+    standing = await standing_now(tools)
+    turn = True
+    if standing is None and incident.storm_at is not None and incident.state is State.PLANNING:
+        turn = await tools.store.storms.ahead(incident.id) < storm.FEW
+    return storm.hold(incident, standing, turn, tools.now())
