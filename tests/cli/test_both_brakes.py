@@ -1,4 +1,4 @@
-"""Stop and start reach the daemon or the cluster, as asked, and say in words what they can't reach: never a traceback."""
+"""Stop and start reach the daemon or the cluster, as asked, and say in words what they can't reach."""
 
 from __future__ import annotations
 
