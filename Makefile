@@ -8,7 +8,7 @@ SOURCES := daemon detectors remediations tests helm docs requirements conftest.p
 export PYTHONDONTWRITEBYTECODE :=
 PACKAGES := -p handrail -p handrail_detectors -p handrail_remediations
 
-.PHONY: help demo test quick check servers bench-store crash lint types layers chart docs format pins clean
+.PHONY: help demo test quick check servers bench-store bench-intake crash lint types layers chart docs format pins clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -59,6 +59,9 @@ bench-store: $(VENV)/.dev ## measure both stores, take-over and the idle daemon 
 
 crash: $(VENV)/.dev ## kill, freeze and cut off the real process at every point (an hour; ARGS=--help; one JSON line)
 	@$(BIN)/python -m tests.crash $(ARGS)
+
+bench-intake: $(VENV)/.dev ## measure the intake on one core (ARGS=--help says how; some minutes; one JSON line)
+	@$(BIN)/python -m tests.bench.intake $(ARGS)
 
 servers: ## build the real servers for the tests (cached per pin; cold about 15 minutes)
 	@$(PYTHON) tests/servers/build.py $(ARGS)

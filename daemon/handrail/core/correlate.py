@@ -19,8 +19,9 @@ from handrail.model.alert import Alert
 from handrail.model.arrival import Arrival
 from handrail.model.detector import Detector, Watches, Window
 from handrail.model.finding import Finding
-from handrail.model.labels import STATE_METRICS, labelled_target, reported_by
+from handrail.model.labels import STATE_METRICS, Claim, claim, labelled_target, reported_by
 from handrail.model.occurrence import is_event, occurrence
+from handrail.model.remembered import Remembered
 from handrail.model.target import LabelledTarget
 from handrail.model.trusted import trusted
 
@@ -90,15 +91,34 @@ def _defaults(params: type[BaseModel]) -> BaseModel:
 
 def arrival(alert: Alert, cluster: str, findings: tuple[Finding, ...]) -> Arrival:
     """What intake hands to the store. `cluster` is this daemon's own."""
-    target = labelled_target(alert)
-    stable = _stable(alert, target)
-    return _arrival(
-        alert=alert,
-        target=target,
-        findings=findings,
-        identity=_identity(alert, target, cluster, stable),
-        episode=_episode(alert, target, stable),
-    )
+    who, since = _who(alert, cluster), _since(alert)
+    if who.since != since:
+        who.since, who.episode = since, _seal(["episode", alert.name, since, *who.lasting])
+    return _arrival(alert=alert, target=who.target, findings=findings, identity=who.identity, episode=who.episode)
+
+
+class _Who:
+    """What alerts of one name and one set of labels have in common, and the episode of the last of them."""
+
+    __slots__ = ("episode", "identity", "lasting", "since", "target")
+
+    def __init__(self, target: LabelledTarget | None, identity: str, lasting: list[str]) -> None:
+        self.target, self.identity, self.lasting = target, identity, lasting
+        self.since = self.episode = ""
+
+
+_known: Remembered[tuple[Claim, str], _Who] = Remembered(8 * 1024 * 1024)
+
+
+def _who(alert: Alert, cluster: str) -> _Who:
+    claimed, named = claim(alert), alert.cluster or cluster
+    who = _known.get((claimed, named))
+    if who is None:
+        target = claimed.target
+        stable = _stable(alert, target)
+        who = _Who(target, _identity(alert, target, cluster, stable), _lasting(target, stable))
+        _known.keep((claimed, named), who, 1024 + 4 * sum(map(len, who.lasting)))
+    return who
 
 
 Labels = list[tuple[str, str]]
@@ -111,8 +131,13 @@ def _identity(alert: Alert, target: LabelledTarget | None, cluster: str, stable:
 
 
 def _episode(alert: Alert, target: LabelledTarget | None, stable: Labels) -> str:
+    return _seal(["episode", alert.name, _since(alert), *_lasting(target, stable)])
+
+
+def _lasting(target: LabelledTarget | None, stable: Labels) -> list[str]:
+    """What an episode is known by, beside its name and its start."""
     about = _words(target) if target else ()
-    return _seal(["episode", alert.name, _since(alert), *about, *chain.from_iterable(stable)])
+    return [*about, *chain.from_iterable(stable)]
 
 
 def _since(alert: Alert) -> str:

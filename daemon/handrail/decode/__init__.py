@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
-from handrail.decode import cloudevents, documents, otlp, sniff
+from handrail.decode import cloudevents, documents, otlp, repeats, sniff
 from handrail.decode.documents import Shape
 from handrail.decode.foreign import foreign
 from handrail.decode.parts import EVENT_AGE, Origin, Part, collect, only, passed, refuse
@@ -92,13 +92,18 @@ def _parts(record: Record, value: bytes, topic: Topic, origin: Origin) -> Iterab
 def _value(value: bytes, topic: Topic, origin: Origin) -> Iterable[Part]:
     if topic.encoding == "otlp_proto" or (topic.encoding == "auto" and _looks_protobuf(value)):
         return otlp.from_protobuf(value, topic.signal, origin.within("otlp_proto"))
+    known = repeats.webhook(value, topic.encoding, origin)
+    if known is not None:
+        return known
     binary = sniff.foreign_bytes(value)
     if binary:
         return [refuse(Reason.UNKNOWN_FORMAT, binary)]
     parsed = sniff.parse(value)
     if isinstance(parsed, sniff.Json) and isinstance(parsed.data, str):
         parsed = sniff.parse(parsed.data)
-    return [parsed] if isinstance(parsed, Refusal) else _json(parsed.data, topic, origin)
+    if isinstance(parsed, Refusal):
+        return [parsed]
+    return repeats.keep_webhook(value, topic.encoding, parsed.data, origin, _json(parsed.data, topic, origin))
 
 
 def _looks_protobuf(value: bytes) -> bool:

@@ -42,6 +42,12 @@ def recognised(data: object) -> bool:
     return isinstance(data, list) and any(recognised(item) or _has_labels(item) for item in data)
 
 
+def timeless(data: Mapping[str, object]) -> bool:
+    """Whether each alert of a webhook says its state itself: then the time of arrival changes nothing of it."""
+    items = data.get("alerts")
+    return isinstance(items, list) and all(isinstance(item, dict) and type(item.get("status")) is str for item in items)
+
+
 def parts_of(data: object, origin: Origin, cluster: str = "") -> Iterable[Part]:
     """One part per alert of what was `recognised`; `cluster` stands in where an alert names none."""
     if isinstance(data, dict):

@@ -48,6 +48,8 @@ def cluster_of(resource: Mapping[str, object], attributes: Mapping[str, object])
 
 
 def _keys(holder: Mapping[str, object]) -> dict[str, str]:
+    if KEYS.keys().isdisjoint(holder):
+        return {}
     return {KEYS[key]: text for key, value in holder.items() if key in KEYS and (text := text_of(value))}
 
 

@@ -7,19 +7,22 @@ a plain log line for an alert, and never takes one without a state for firing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from handrail.decode import documents, kubernetes_events
+from handrail.decode import documents, kubernetes_events, repeats
 from handrail.decode.foreign import foreign
 from handrail.decode.object_keys import cluster_of
-from handrail.decode.otlp_values import items
-from handrail.decode.otlp_wire import LogRecord, json_records, protobuf_records
+from handrail.decode.otlp_values import items, trace_id_of
+from handrail.decode.otlp_wire import LogRecord, json_records, proto_record, protobuf_records, resource_of
 from handrail.decode.parts import Origin, Part, refuse
+from handrail.decode.repeats import Around
 from handrail.decode.sender import OTEL, Said, alert_of
 from handrail.decode.sniff import Json, parse
 from handrail.decode.text import text_of
+from handrail.model.mapping import NO_MAPPING
 from handrail.model.reason import Reason, Refusal
 
 EVENTS = {"alert.firing": "firing", "alert.resolved": "resolved"}
@@ -28,7 +31,36 @@ SPLIT_HINT = "a piece of JSON: let the webhook receiver split at JSON boundaries
 
 def from_protobuf(data: LogsData, origin: Origin) -> Iterator[Part]:
     """One part per log record (or per alert of an embedded webhook)."""
+    if origin.mapping is NO_MAPPING:
+        return _heard_before(data, origin)
     return _parts(protobuf_records(data), origin)
+
+
+def _heard_before(data: LogsData, origin: Origin) -> Iterator[Part]:
+    """What says the same as before, but for its times and its trace, is not read again."""
+    empty = True
+    for each in data.resource_logs:
+        around = Around(each.resource.SerializeToString(), origin.wire, origin.cluster, origin.message)
+        for scope in each.scope_logs:
+            for record in scope.log_records:
+                empty = False
+                yield from _read_or_known(record, each.resource, around, origin)
+    if empty:
+        yield _nothing_in_it()
+
+
+def _read_or_known(record: Any, resource: Any, around: Around, origin: Origin) -> Iterable[Part]:
+    said = repeats.words_of_record(record) if record.time_unix_nano else b""
+    known = repeats.log_record(said, around, origin, trace_id_of(record.trace_id.hex())) if said else None
+    if known is not None:
+        return (known,)
+    read = proto_record(record, resource_of(around.resource, resource))
+    if isinstance(read, Refusal):
+        return (read,)
+    parts = list(_of_record(read, origin))
+    if said:
+        repeats.keep_log_record(said, around, parts)
+    return parts
 
 
 def from_json(data: Mapping[str, object], origin: Origin) -> Iterator[Part]:
@@ -64,7 +96,11 @@ def _parts(records: Iterable[LogRecord | Refusal], origin: Origin) -> Iterator[P
         else:
             yield from _of_record(record, origin)
     if empty:
-        yield refuse(Reason.NO_ALERT, "an OTLP batch without log records")
+        yield _nothing_in_it()
+
+
+def _nothing_in_it() -> Refusal:
+    return refuse(Reason.NO_ALERT, "an OTLP batch without log records")
 
 
 def _of_record(record: LogRecord, origin: Origin) -> Iterator[Part]:

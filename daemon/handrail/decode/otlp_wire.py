@@ -21,12 +21,16 @@ from handrail.decode.otlp_values import (
 )
 from handrail.decode.parts import refuse
 from handrail.model.reason import Reason, Refusal
+from handrail.model.remembered import Remembered
 
 LAST_FIELD = 12
 """Highest field number of LogRecord (event_name)."""
 
 OLD_NAME = 4
 """Of a field that LogRecord lost in 2022; k8seventsreceiver wrote an event's reason there."""
+
+
+_resources: Remembered[bytes, dict[str, object]] = Remembered(1024 * 1024)
 
 
 class LogRecord(NamedTuple):
@@ -49,10 +53,20 @@ def protobuf_records(data: LogsData) -> Iterator[LogRecord | Refusal]:
         resource = proto_attributes(resource_logs.resource.attributes)
         for scope in resource_logs.scope_logs:
             for record in scope.log_records:
-                yield _proto_record(record, resource)
+                yield proto_record(record, resource)
 
 
-def _proto_record(record: Any, resource: dict[str, object]) -> LogRecord | Refusal:
+def resource_of(said: bytes, resource: Any) -> dict[str, object]:
+    """Its attributes; `said` are its bytes. A collector sends thousands of batches of one resource."""
+    known = _resources.get(said)
+    if known is None:
+        known = proto_attributes(resource.attributes)
+        _resources.keep(said, known, 1024 + 4 * len(said))
+    return known
+
+
+def proto_record(record: Any, resource: dict[str, object]) -> LogRecord | Refusal:
+    """One record, or a refusal where the bytes are of another signal."""
     if _of_another_signal(record):
         return refuse(Reason.WRONG_SIGNAL, "OTLP metrics or traces where logs were expected")
     attributes = proto_attributes(record.attributes)

@@ -87,6 +87,8 @@ def words_of(value: object) -> dict[str, str]:
     """A map of labels or annotations: bounded, empty ones left out (in Prometheus an empty label is no label)."""
     if not isinstance(value, dict):
         return {}
+    if _kept_as_they_are(value):
+        return dict(value)
     kept: dict[str, str] = {}
     for key, item in value.items():
         if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY:
@@ -98,6 +100,17 @@ def words_of(value: object) -> dict[str, str]:
         if text:
             kept[key if key.isprintable() else clean(key)] = text
     return kept if len(kept) <= MAX_LABELS else _first(kept)
+
+
+def _kept_as_they_are(value: dict[object, object]) -> bool:
+    """Looked at all at once, as nearly all of them are: texts, few, short and clean. Other answers are for the careful
+    way."""
+    try:
+        keys, texts = "".join(value), "".join(value.values())  # type: ignore[arg-type]  # raises for what is no text
+    except TypeError:
+        return False
+    short = len(keys) <= MAX_KEY and len(texts) <= MAX_VALUE and len(value) <= MAX_LABELS
+    return short and keys.isprintable() and texts.isprintable() and "" not in value and "" not in value.values()
 
 
 def _first(words: dict[str, str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 FIRST_YEAR = 1971
 """Earlier years are zero times: 0001-01-01T00:00:00Z (Go), epoch 0 (protobuf)."""
@@ -51,6 +52,7 @@ def _from_epoch(value: float) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=micros)
 
 
+@lru_cache(maxsize=1024)
 def _quickly(text: str) -> datetime | None:
     """The form that nearly all senders use, read by the library, which is more lenient: the rest is checked here."""
     fraction = text[19:20] == "." and text[20:-1].isdecimal()

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 from handrail.model.alert import Alert
+from handrail.model.remembered import Remembered
 from handrail.model.target import LabelledTarget
 from handrail.model.trusted import trusted
 
@@ -56,8 +58,19 @@ NODE_EXPORTER = "node-exporter"
 KUBELET, CADVISOR = "kubelet", "cadvisor"
 """Scrape jobs that report on pods, the exporters' own pods among them."""
 
-_last: tuple[Alert | None, LabelledTarget | None] = (None, None)
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Claim:
+    """What an alert's name and labels claim. While it is remembered, one object for all alerts that say the same."""
+
+    target: LabelledTarget | None
+
+
+_last: tuple[Alert | None, Claim] = (None, Claim(None))
 """The alert that was asked about last: every detector asks about the one that has just come. Alerts are frozen."""
+
+_claims: Remembered[tuple[object, ...], Claim] = Remembered(8 * 1024 * 1024)
+"""Alerts repeat: by all that a claim is made from."""
 
 _target = trusted(LabelledTarget)
 
@@ -68,12 +81,27 @@ _PORT = re.compile(r":\d{1,5}$")
 
 def labelled_target(alert: Alert) -> LabelledTarget | None:
     """The claimed object, or None: no label names one, or they name several, or a name is no Kubernetes name."""
+    return claim(alert).target
+
+
+def claim(alert: Alert) -> Claim:
+    """As `labelled_target`, with an identity that stands for the alert's name and labels."""
     global _last
-    known, target = _last
+    known, found = _last
     if known is not alert:
-        target = _labelled_target(alert)
-        _last = alert, target
-    return target
+        found = _claim(alert)
+        _last = alert, found
+    return found
+
+
+def _claim(alert: Alert) -> Claim:
+    labels = alert.labels
+    said = (alert.name, alert.annotations.get(STATE_REASON, ""), *labels.items())
+    found = _claims.get(said)
+    if found is None:
+        found = Claim(_labelled_target(alert))
+        _claims.keep(said, found, 1024 + 4 * (sum(map(len, labels)) + sum(map(len, labels.values()))))
+    return found
 
 
 def _labelled_target(alert: Alert) -> LabelledTarget | None:

@@ -17,6 +17,16 @@ V = TypeVar("V", bound=Value)
 _put = object.__setattr__
 
 
+def again(value: V, **changed: Any) -> V:
+    """The same with other words in these fields, made as quickly. They are typed and bounded as before."""
+    made: V = value.__class__.__new__(value.__class__)
+    _put(made, "__dict__", {**value.__dict__, **changed})
+    _put(made, "__pydantic_fields_set__", value.__pydantic_fields_set__)
+    _put(made, "__pydantic_extra__", None)
+    _put(made, "__pydantic_private__", None)
+    return made
+
+
 def trusted(kind: Callable[P, V]) -> Callable[P, V]:
     """The class's own constructor, as far as a type checker sees, but for keywords only and without validation."""
     made_of: Any = kind

@@ -19,9 +19,12 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+
 def canonical(data: object) -> str:
     """One JSON text for equal data: sorted keys, no spaces, UTF-8 kept."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _encode(data)
 
 
 def digest(data: object) -> str:

@@ -46,20 +46,21 @@ def entry_hash(
 ) -> str:
     """SHA-256 (hex). `place` is incident, seq and ISO time; `what` the kind and its plain data. The first version of a
     kind goes without saying."""
-    incident, seq, at = place
     kind, data = what
-    covered: dict[str, Any] = {
-        "previous": previous,
-        "incident": incident,
-        "seq": seq,
-        "at": at,
-        "kind": kind,
-        "data": data,
-        "actor": actor,
-    }
-    if version != 1:
-        covered["version"] = version
-    return hashlib.sha256(canonical(covered).encode()).hexdigest()
+    return seal(previous, place, (kind, canonical(data)), actor, version)
+
+
+def seal(previous: str, place: tuple[str, int, str], what: tuple[str, str], actor: str, version: int = 1) -> str:
+    """As `entry_hash`, with the data as the canonical text that it is stored as: hashed is the canonical JSON of an
+    object of all these, whose keys come in order here."""
+    incident, seq, at = map(canonical, place)
+    kind, text = what
+    last = f',"version":{version}' if version != 1 else ""
+    covered = (
+        f'{{"actor":{canonical(actor)},"at":{at},"data":{text},"incident":{incident},"kind":{canonical(kind)}'
+        f',"previous":{canonical(previous)},"seq":{seq}{last}}}'
+    )
+    return hashlib.sha256(covered.encode()).hexdigest()
 
 
 def verify(rows: Iterable[Row], previous: str = GENESIS, expected: int = 1) -> Broken | None:

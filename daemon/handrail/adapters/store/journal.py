@@ -18,7 +18,7 @@ from sqlalchemy import Text, insert, select, type_coerce, update
 from sqlalchemy.engine import Row as SqlRow
 from sqlalchemy.exc import IntegrityError
 
-from handrail.adapters.store.chain import GENESIS, Broken, Row, entry_hash, verify
+from handrail.adapters.store.chain import GENESIS, Broken, Row, seal, verify
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.schema import incidents, iso, journal
 from handrail.adapters.store.values import Committed
@@ -49,10 +49,9 @@ START = Head(0, GENESIS)
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What an entry says, as stored: `text` is the canonical JSON of `data`."""
+    """What an entry says, as stored: `text` is canonical JSON."""
 
     kind: str
-    data: Stored
     text: str
 
 
@@ -60,9 +59,8 @@ def said(kind: str, data: Stored) -> Said:
     """Half a surrogate pair, which JSON can smuggle in, would be refused by every database: it becomes a "?"."""
     text = canonical(data)
     if not _encodable(text):
-        text = clean(text)
-        data = json.loads(text)
-    return Said(kind, data, text)
+        text = canonical(json.loads(clean(text)))
+    return Said(kind, text)
 
 
 def said_event(event: Event) -> Said:
@@ -89,7 +87,7 @@ def rows_after(tx: Tx, stream: str, head: Head, entries: Iterable[Said], actor: 
     for entry in entries:
         seq = head.seq + 1
         version = version_of(entry.kind)
-        seal = entry_hash(head.hash, (stream, seq, iso(tx.now)), (entry.kind, entry.data), actor, version)
+        sealed = seal(head.hash, (stream, seq, iso(tx.now)), (entry.kind, entry.text), actor, version)
         found.append(
             {
                 "incident": stream,
@@ -100,10 +98,10 @@ def rows_after(tx: Tx, stream: str, head: Head, entries: Iterable[Said], actor: 
                 "data": entry.text,
                 "actor": actor,
                 "previous": head.hash,
-                "hash": seal,
+                "hash": sealed,
             }
         )
-        head = Head(seq, seal)
+        head = Head(seq, sealed)
     return found
 
 

@@ -1,0 +1,72 @@
+"""What was decoded before, for what comes again to the letter: monitoring repeats itself as long as anything is wrong.
+
+Only what the time of arrival changes nothing of but `seen_at`, and only without a mapping. Forgetting changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from handrail.decode import alertmanager
+from handrail.decode.parts import Origin, Part
+from handrail.model.alert import Alert
+from handrail.model.mapping import NO_MAPPING
+from handrail.model.remembered import Remembered
+from handrail.model.trusted import again
+
+LIMIT = 16 * 1024 * 1024
+"""Of each of the two: about so many bytes. An alert takes about four times the memory of its text."""
+
+_webhooks: Remembered[tuple[bytes, str], tuple[Alert, ...]] = Remembered(LIMIT)
+_log_records: Remembered[tuple[bytes, Around], Alert] = Remembered(LIMIT)
+
+
+class Around(NamedTuple):
+    """What else an alert in a log record is made of: the resource, and what it came in."""
+
+    resource: bytes
+    wire: str
+    cluster: str
+    message: str
+
+
+def webhook(value: bytes, encoding: str, origin: Origin) -> Iterable[Part] | None:
+    """The alerts of these very bytes, as they were before but seen now."""
+    known = _webhooks.get((value, encoding))
+    if known is None or origin.mapping is not NO_MAPPING:
+        return None
+    return [again(alert, seen_at=origin.at) for alert in known]
+
+
+def keep_webhook(value: bytes, encoding: str, data: object, origin: Origin, parts: Iterable[Part]) -> Iterable[Part]:
+    """Keeps the parts of a webhook of Alertmanager's in which each alert says its state. Gives the parts back."""
+    if origin.mapping is not NO_MAPPING or not (isinstance(data, dict) and alertmanager.recognised(data)):
+        return parts
+    parts = tuple(parts)
+    alerts = tuple([part for part in parts if type(part) is Alert])
+    if len(alerts) == len(parts) and alertmanager.timeless(data):
+        _webhooks.keep((value, encoding), alerts, 1024 + 4 * len(value))
+    return parts
+
+
+def log_record(said: bytes, around: Around, origin: Origin, trace_id: str) -> Alert | None:
+    """As before but seen now, and in another trace."""
+    known = _log_records.get((said, around))
+    return again(known, seen_at=origin.at, trace_id=trace_id) if known is not None else None
+
+
+def keep_log_record(said: bytes, around: Around, parts: list[Part]) -> None:
+    """Where its own attributes made an alert of it: an event of the cluster has a time, a document its own states."""
+    if len(parts) == 1 and type(parts[0]) is Alert and parts[0].wire == around.wire:
+        _log_records.keep((said, around), parts[0], 1024 + 4 * (len(said) + len(around.resource)))
+
+
+def words_of_record(record: Any) -> bytes:
+    """A log record without its times and its trace; it is as before afterwards."""
+    at, observed, trace, span = record.time_unix_nano, record.observed_time_unix_nano, record.trace_id, record.span_id
+    record.time_unix_nano = record.observed_time_unix_nano = 0
+    record.trace_id = record.span_id = b""
+    said: bytes = record.SerializeToString()
+    record.time_unix_nano, record.observed_time_unix_nano, record.trace_id, record.span_id = at, observed, trace, span
+    return said

@@ -1,0 +1,88 @@
+"""What was decoded before and comes again is what it would be if it were decoded anew, at any time and in any trace."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+
+from handrail.core.correlate import arrival, episode, identity, labelled_target
+from handrail.decode import decode, repeats
+from handrail.model.alert import Alert
+from handrail.model.mapping import AlertMapping
+from handrail.model.remembered import Remembered
+from tests.decode.quiet import QUIETLY
+from tests.decode.records import AT, EXAMPLES, alert, example, fired, record, webhook
+
+LATER = AT + timedelta(hours=3)
+
+
+def anew(value: bytes, **how: Any) -> Any:
+    """As by a process that has read nothing yet."""
+    for kept in (repeats._webhooks, repeats._log_records):
+        kept.__init__(repeats.LIMIT)  # type: ignore[misc]
+    return decode(record(value, **how))
+
+
+@pytest.mark.parametrize("path", sorted(path for path in EXAMPLES.rglob("*") if path.is_file()), ids=lambda p: p.name)
+def test_every_example_is_read_later_as_if_it_had_never_been_read(path: Any) -> None:
+    value = path.read_bytes()
+    expected = anew(value, at=LATER)
+    anew(value, at=AT)
+    assert decode(record(value, at=LATER)) == expected
+
+
+def test_an_alert_of_the_api_that_ends_meanwhile_is_resolved_when_it_comes_again() -> None:
+    ends = (AT + timedelta(hours=1)).isoformat()
+    value = json.dumps([{**fired(), "status": None, "endsAt": ends}]).encode()
+    assert [decode(record(value, at=at)).alerts[0].status for at in (AT, LATER)] == ["firing", "resolved"]
+    group = json.dumps(webhook({**fired(), "status": None, "endsAt": ends})).encode()
+    assert [decode(record(group, at=at)).alerts[0].status for at in (AT, LATER)] == ["firing", "resolved"]
+
+
+def test_a_log_record_that_repeats_has_its_own_trace_and_changes_nothing_of_the_first() -> None:
+    data = LogsData.FromString(example("otlp_logs_alert.pb"))
+    (first, *_), before = decode(record(data.SerializeToString())).alerts, data.SerializeToString()
+    entry = data.resource_logs[0].scope_logs[0].log_records[0]
+    entry.trace_id, entry.time_unix_nano = bytes(range(16)), entry.time_unix_nano + 7
+    (second, *_) = decode(record(data.SerializeToString(), at=LATER)).alerts
+    assert second == first.model_copy(update={"trace_id": bytes(range(16)).hex(), "seen_at": LATER})
+    assert decode(record(before)).alerts[0] == first
+
+
+def test_what_is_kept_for_one_topic_is_nothing_to_one_that_is_configured_otherwise() -> None:
+    value = json.dumps(webhook(fired())).encode()
+    assert len(decode(record(value)).alerts) == 1
+    assert decode(record(value), encoding="otlp_json").alerts == ()
+    logs = example("otlp_logs_alert.pb")
+    assert decode(record(logs)).alerts[0].name == "KubePodCrashLooping"
+    mapped = decode(record(logs), mapping=AlertMapping(name=("alert.fingerprint",)))
+    assert mapped.alerts[0].name == "d8a996930ec281b4"
+
+
+labels = st.dictionaries(
+    st.sampled_from(["alertname", "namespace", "pod", "job", "uid", "severity"]), st.text(max_size=9)
+)
+
+
+@QUIETLY
+@given(st.lists(st.tuples(labels, st.sampled_from([None, AT, LATER])), min_size=1, max_size=6))
+def test_who_an_alert_is_does_not_depend_on_those_before_it(said: list[tuple[dict[str, str], Any]]) -> None:
+    alerts: list[Alert] = [alert(words, name="A", starts_at=since) for words, since in said * 2]
+    for one in alerts:
+        came = arrival(one, "prod", ())
+        assert (came.identity, came.episode) == (identity(one, labelled_target(one), "prod"), episode(one))
+
+
+def test_what_is_remembered_is_bounded_and_the_oldest_goes_first() -> None:
+    kept: Remembered[int, str] = Remembered(1000)
+    for number in range(300):
+        kept.keep(number, str(number), 10)
+    assert [number for number in range(300) if kept.get(number)] == list(range(200, 300))
+    kept.keep(1000, "too heavy", 11)
+    assert kept.get(1000) is None
