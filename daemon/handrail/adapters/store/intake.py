@@ -16,9 +16,10 @@ from sqlalchemy.exc import IntegrityError
 from handrail.adapters.store import storms
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.happened import Happened, Judge, happening
-from handrail.adapters.store.journal import Head, Said, Stored, clean, rows_after, said, said_event, write_rows
+from handrail.adapters.store.journal import Head, Said, Stored, clean, rows_after, write_rows
 from handrail.adapters.store.recall import Place, Stories, Story, place_of, recall, seen_before
 from handrail.adapters.store.schema import inbox, incidents, signals
+from handrail.adapters.store.texts import said_of, text_of
 from handrail.adapters.store.watching import lift, sighted, stand
 from handrail.core.conditions import STOPPING, TOLD, raised
 from handrail.core.grouping import Place as Placed
@@ -33,6 +34,7 @@ from handrail.model.incident import State
 from handrail.model.occurrence import is_event
 from handrail.model.policy import StormLimit
 from handrail.model.reason import Reason
+from handrail.model.trusted import trusted
 
 ACTOR = "intake"
 TITLE = 200
@@ -47,6 +49,9 @@ nothing could be decided any more, since a decision commits only onto the head t
 
 LATE_EVERY = timedelta(hours=1)
 """Of a closed incident: each status first, then at most one in this time. People are told of each entry."""
+
+
+_opened, _took = trusted(Opened), trusted(Took)
 
 
 class Rules(NamedTuple):
@@ -94,16 +99,17 @@ class Taking:
             arrival = judged
         known = self._stories.known(arrival, self._rules.accept_unlabelled, self._tx.now, self._rules.max_age)
         placed = place(arrival, known)
-        took = Took(fate=placed.fate, incident=placed.incident, reason=placed.reason)
+        took = _took(fate=placed.fate, incident=placed.incident, reason=placed.reason)
+        text = text_of(arrival.alert)
         if placed.fate is Fate.OPENED:
-            seq: int | None = self._open(placed, arrival, source)
+            seq: int | None = self._open(placed, arrival, source, text)
         elif placed.fate is Fate.ATTACHED and not self._stories.by_id[placed.incident].whole:
             took, seq = Took(fate=Fate.RECORDED, reason=Reason.BROKEN), None
         elif placed.fate is Fate.ATTACHED:
-            seq = self._attach(self._stories.by_id[placed.incident], arrival.alert, source)
+            seq = self._attach(self._stories.by_id[placed.incident], arrival.alert, source, text)
         else:
             seq = None
-        self._signals.append(_signal(self._tx, arrival, took.incident or None, seq))
+        self._signals.append(_signal(self._tx, arrival, text, took.incident or None, seq))
         self._heed(arrival, took)
         return took
 
@@ -131,11 +137,11 @@ class Taking:
         if found is not None:
             self._conditions[found.identity] = found
 
-    def _open(self, placed: Placed, arrival: Arrival, source: Source) -> int:
+    def _open(self, placed: Placed, arrival: Arrival, source: Source, text: str) -> int:
         story = Story(id=placed.incident, identity=arrival.identity)
         self._stories.begin(story, arrival)
         self._opened[story.id] = _incident(self._tx, story.id, arrival)
-        opened = Opened(
+        opened = _opened(
             alert=arrival.alert,
             source=source,
             target=arrival.target,
@@ -144,13 +150,13 @@ class Taking:
             episode=arrival.episode,
             follows=placed.follows,
         )
-        return self._tell(story, said_event(opened), arrival.alert)
+        return self._tell(story, said_of(opened, text), arrival.alert)
 
-    def _attach(self, story: Story, alert: Alert, source: Source) -> int | None:
+    def _attach(self, story: Story, alert: Alert, source: Source, text: str) -> int | None:
         if not self._worth_an_entry(story, alert):
             return None
         closed = "" if story.is_open else story.state
-        return self._tell(story, said_event(AlertAttached(alert=alert, source=source, closed=closed)), alert)
+        return self._tell(story, said_of(AlertAttached(alert=alert, source=source, closed=closed), text), alert)
 
     def _worth_an_entry(self, story: Story, alert: Alert) -> bool:
         if story.ended_at is not None:
@@ -211,7 +217,7 @@ class Taking:
             await self._tx.conn.execute(insert(inbox), taken)
 
 
-def _signal(tx: Tx, arrival: Arrival, incident: str | None, seq: int | None) -> Stored:
+def _signal(tx: Tx, arrival: Arrival, text: str, incident: str | None, seq: int | None) -> Stored:
     alert = arrival.alert
     return {
         "incident": incident,
@@ -222,7 +228,7 @@ def _signal(tx: Tx, arrival: Arrival, incident: str | None, seq: int | None) -> 
         "status": alert.status,
         "seen_at": alert.seen_at,
         "at": tx.now,
-        "data": said("alert", alert.model_dump(mode="json")).text,
+        "data": text,
     }
 
 

@@ -23,6 +23,7 @@ from handrail.model.alert import Source
 from handrail.model.arrival import Arrival
 from handrail.model.incident import State
 from handrail.model.reason import Reason
+from handrail.model.trusted import trusted
 
 T = TypeVar("T")
 Place = tuple[str, int, int]
@@ -37,6 +38,8 @@ MERGES = 5
 
 _NO_PLACE = ("http:", "tick:")
 """Nothing was consumed: a request, or what the clock alone found."""
+
+_known = trusted(Known)
 
 
 def chunks(values: Iterable[T]) -> Iterator[list[T]]:
@@ -134,7 +137,7 @@ class Stories:
         """The newest incident of this very episode counts before one of another that ended later."""
         same = self.by_id.get(self.newest_id(arrival))
         last = self._goes_on_as(self.open.get(arrival.identity) or same or self.ended.get(arrival.identity))
-        return Known(
+        return _known(
             open=last.id if last and last.is_open else "",
             closed=_closed(last, same is not None) if last else None,
             generation=self.times.get((arrival.identity, arrival.episode), 0),
