@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from handrail.adapters.slack import Command
 from handrail.core.standing import next_action, status
 from handrail.core.story import line
 from handrail.model import events as ev
@@ -119,6 +120,29 @@ async def test_a_press_that_would_stop_nothing_is_refused(shop: Shop, tmp_path: 
     async with rig(shop, tmp_path) as life:
         assert not (await life.desk.switch(True, LOCAL, why, reach)).ok
         assert (await life.tools.store.switch()).pressed == ()
+
+
+async def test_only_operators_and_approvers_command_and_status_names_each_stop(shop: Shop, tmp_path: Path) -> None:
+    async with rig(shop, tmp_path) as life:
+        policy = {**POLICY, "operators": {"slack_users": ["U0OPS"], "local": True}}
+        (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))
+        await alerted(shop, life)
+        await life.run(asking)
+
+        async def says(user: str, text: str) -> str:
+            return await life.desk.command(Command(user=user, text=text, respond="https://hooks.slack.com/x"))
+
+        assert "neither an operator nor an approver" in await says("U0STRANGER", "stop freeze")
+        assert "neither an operator nor an approver" in await says("U0STRANGER", "status")
+        assert (await life.tools.store.switch()).stops == ()
+        assert "can't be read" in await says("U0OPS", "stop --namespace shop freeze")
+        assert (await life.tools.store.switch()).stops == ()
+        assert "1 open incident is concerned" in await says("U0OPS", "stop --in-namespace shop it migrates")
+        assert "STOPPED: namespace shop, by slack:U0OPS since " in await says("U0OPS", "status")
+        assert "started" in await says("U0OPS", "start --in-namespace shop")
+        assert await says("U0OPS", "status") == "not stopped\n1 open incident"
+        assert [stop.reach for stop in (await life.tools.store.switch()).pressed] == [SHOP]
+        assert EVERYTHING not in [stop.reach for stop in (await life.tools.store.switch()).stops]
 
 
 # what the cluster holds

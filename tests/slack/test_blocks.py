@@ -164,13 +164,14 @@ def buttons(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [element for block in blocks if block["type"] == "actions" for element in block["elements"]]
 
 
-def test_a_question_has_three_buttons_that_carry_the_request_and_nothing_of_the_plan() -> None:
+def test_a_question_has_four_buttons_that_carry_the_request_and_nothing_of_the_plan() -> None:
     _, blocks = message(card(j.incident(j.ASKED), j.T0))
     made = buttons(blocks)
     assert [(b["action_id"], b.get("style"), "confirm" in b) for b in made] == [
         ("approve", "primary", True),
         ("reject", "danger", False),
         ("take", None, False),
+        ("stop", "danger", True),
     ]
     assert {b["value"] for b in made} == {'{"r":"req-1","i":"inc-abcdefghij"}'}
 

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from handrail.adapters.slack import SlackDesk
+from handrail.adapters.slack.commands import COMMAND
 from handrail.core.card import card
 from handrail.model.approval import Approvers
 from handrail.model.config import SlackConfig, WebhookConfig
@@ -37,11 +38,13 @@ async def test_the_scopes_of_the_manifest_are_all_that_is_needed(slack: FakeSlac
     assert all(call.ok for call in slack.calls)
 
 
-def test_the_manifest_turns_on_socket_mode_and_buttons_and_no_commands() -> None:
+def test_the_manifest_turns_on_socket_mode_buttons_and_the_one_command() -> None:
     settings = manifest()["settings"]
     assert settings["socket_mode_enabled"] is True
     assert settings["interactivity"]["is_enabled"] is True
-    assert "slash_commands" not in manifest()["features"]
+    (command,) = manifest()["features"]["slash_commands"]
+    assert command["command"] == COMMAND
+    assert "commands" in manifest()["oauth_config"]["scopes"]["bot"]
 
 
 def test_the_examples_of_the_page_are_sound_configuration() -> None:
