@@ -52,6 +52,7 @@ class Ticking:
         await self._tell_asked(now)
         if now - self._tidied >= TIDY_EVERY:
             await tools.store.watching.tidy()
+            await tools.store.prune()
             self._tidied = now
 
     async def _look(self, signal: Awaited, standing: dict[str, Condition], now: datetime) -> None:

@@ -29,6 +29,7 @@ from handrail.adapters.store import (
     journal,
     late,
     lists,
+    pruning,
     starts,
     stop,
 )
@@ -148,6 +149,11 @@ class Store:
             with contextlib.suppress(HeadMoved):
                 return await self._database.write(lambda tx: intake.take(tx, batches, rules))
         raise Transient("other replicas keep taking in the same alerts", retry_after=0.5)
+
+    async def prune(self) -> int:
+        """Forgets what came in more than a week ago, but for what an open incident has; how many rows that were.
+        Raises Transient."""
+        return await pruning.prune(self._database)
 
     # incidents
 

@@ -25,7 +25,7 @@ _ONE_AT_A_TIME = 4_726_114_203
 RIGHTS = {
     "journal": "SELECT, INSERT",
     "blobs": "SELECT, INSERT",
-    "signals": "SELECT, INSERT",
+    "signals": "SELECT, INSERT, DELETE",
     "saga_starts": "SELECT, INSERT",
     "meta": "SELECT",
     "alembic_version": "SELECT",
