@@ -93,9 +93,10 @@ def _reasoned(verb: str, told: str) -> None:
 
 _reasoned(
     "cancel",
-    """End an incident that is open: a person gets it as it is.
+    """End an open incident as it is.
 
-    Nothing more is written, nothing is undone; what is in flight is found out first. What is half-done is said.
+    A person gets it. Nothing more is written, nothing is undone; what is in flight is found out first. What is
+    half-done is said.
 
     \b
     Example:  handrail incidents cancel inc-abc --reason "known, the release is being rolled back by hand"
@@ -103,10 +104,10 @@ _reasoned(
 )
 _reasoned(
     "retry",
-    """Begin another incident for the same alert and object as one that has ended.
+    """Begin a closed incident once more.
 
-    It is looked at and asked anew. There is one open incident per object, and between the runs of two on one object the
-    policy's interval passes, as always.
+    As another one, linked to it, for the same alert and object. It is looked at and asked anew. There is one open
+    incident per object, and between the runs of two on one object the policy's interval passes, as always.
 
     \b
     Example:  handrail incidents retry inc-abc --reason "the registry is back"
@@ -114,7 +115,7 @@ _reasoned(
 )
 _reasoned(
     "undo",
-    """Ask to take back what the last run of an incident did.
+    """Ask to take back what its last run did.
 
     A new incident rehearses it, last step first, and shows what would change: an approver decides, as for any
     disruptive step. Only what completed is taken back, and only if nobody has touched the object since.

@@ -39,10 +39,11 @@ def with_reach(command: F) -> F:
 @with_reach
 @with_client
 def stop(client: Client, in_cluster: InCluster, reach: dict[str, str], reason: str) -> None:
-    """Stop every write from now on, or those in one namespace, or those of one step.
+    """Stop every write from now on.
 
-    What is in flight is recorded; nothing is cancelled or undone. With --cluster the API server itself refuses the
-    daemon's writes: it works with your own kubeconfig, whatever state the daemon and its database are in.
+    Or those about one namespace, or those of one step. What is in flight is recorded; nothing is cancelled or
+    undone. With --cluster the API server itself refuses the daemon's writes: it works with your own kubeconfig,
+    whatever state the daemon and its database are in.
 
     \b
     Example:  handrail stop --reason "release freeze until Monday"
