@@ -23,6 +23,6 @@ DEAD = "alerts.dead"
 def test_a_topic_is_judged_by_what_the_brokers_say(
     name: str, partitions: int, rights: dict[str, str] | None, fine: bool, said: str
 ) -> None:
-    line = _topic(name, partitions, rights, DEAD)
+    line = _topic(name, partitions, rights, (DEAD,))
     assert (line.ok, said in line.text) == (fine, True), line
     assert line.subject == f"topic {name}"

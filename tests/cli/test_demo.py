@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -65,10 +66,16 @@ class Demo:
             self._said += more
 
 
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """The path of a socket has 107 characters at most; the folders of tests are longer."""
+    with tempfile.TemporaryDirectory(prefix="d") as folder:
+        yield Path(folder)
+
+
 @contextmanager
 def demo(folder: Path, *options: str, terminal: bool = False) -> Iterator[Demo]:
     """Its temporary files go to `folder`, which has to be empty once it has ended."""
-    folder.mkdir()
     ours, theirs = pty.openpty() if terminal else os.pipe()
     env = {name: text for name, text in os.environ.items() if not name.startswith("HANDRAIL_")}
     process = subprocess.Popen(
@@ -114,8 +121,8 @@ def out(found: Demo, words: str, *more: str) -> str:
 
 
 @pytest.mark.skipif(shutil.which("sh", path=BARE_PATH) is None, reason="needs a shell at /bin/sh")
-def test_a_demo_that_is_kept_serves_the_printed_lines_until_ctrl_c_and_leaves_nothing(tmp_path: Path) -> None:
-    with demo(tmp_path / "t", "--keep", terminal=True) as kept:
+def test_a_demo_that_is_kept_serves_the_printed_lines_until_ctrl_c_and_leaves_nothing(short: Path) -> None:
+    with demo(short, "--keep", terminal=True) as kept:
         kept.until("Do exactly this?")
         kept.types("y\n")
         kept.until("Ctrl-C here ends it.")
@@ -128,7 +135,7 @@ def test_a_demo_that_is_kept_serves_the_printed_lines_until_ctrl_c_and_leaves_no
         assert "What came of it" in out(kept, "incidents report")
         assert out(kept, " status") == "not stopped\n0 open incidents\n"
         out(kept, " stop --reason")
-        assert out(kept, " status").startswith("STOPPED by ")
+        assert out(kept, " status").startswith("STOPPED: everything, by local:")
         assert ": trying it out" in out(kept, " status")
         out(kept, " start")
         assert out(kept, " status").startswith("not stopped")
@@ -138,20 +145,20 @@ def test_a_demo_that_is_kept_serves_the_printed_lines_until_ctrl_c_and_leaves_no
         assert kept.ended(signal.SIGINT) == 0
         assert kept.said.splitlines()[-1] == f"{row['id']} RESOLVED"
         assert typed(kept, " status").returncode == 1
-        nothing_is_left(kept, tmp_path / "t")
+        nothing_is_left(kept, short)
 
 
-def test_ctrl_c_at_the_question_ends_it_at_once_and_leaves_nothing(tmp_path: Path) -> None:
-    with demo(tmp_path / "t", terminal=True) as asked:
+def test_ctrl_c_at_the_question_ends_it_at_once_and_leaves_nothing(short: Path) -> None:
+    with demo(short, terminal=True) as asked:
         asked.until("Do exactly this?")
         asked.process.send_signal(signal.SIGINT)
         assert asked.ended() == 130
         assert asked.said.rstrip().endswith("aborted")
-        nothing_is_left(asked, tmp_path / "t")
+        nothing_is_left(asked, short)
 
 
-def test_a_question_that_is_answered_elsewhere_is_asked_no_more(tmp_path: Path) -> None:
-    with demo(tmp_path / "t", terminal=True) as asked:
+def test_a_question_that_is_answered_elsewhere_is_asked_no_more(short: Path) -> None:
+    with demo(short, terminal=True) as asked:
         asked.until("Do exactly this?")
         (where,) = {line for line in asked.said.splitlines() if "export HANDRAIL_SOCKET=" in line}
         socket = where.split("HANDRAIL_SOCKET=")[1].strip()
@@ -162,11 +169,11 @@ def test_a_question_that_is_answered_elsewhere_is_asked_no_more(tmp_path: Path) 
         subprocess.run([PROGRAM, "reject", row["id"], "--socket", socket], capture_output=True, check=True)
         assert asked.ended() == 1
         assert asked.said.splitlines()[-1] == f"{row['id']} HANDED_OVER"
-        nothing_is_left(asked, tmp_path / "t")
+        nothing_is_left(asked, short)
 
 
-def test_sigterm_on_the_way_leaves_nothing(tmp_path: Path) -> None:
-    with demo(tmp_path / "t", "--yes") as begun:
+def test_sigterm_on_the_way_leaves_nothing(short: Path) -> None:
+    with demo(short, "--yes") as begun:
         begun.until("rolling out checkout 1.5.0")
         assert begun.ended(signal.SIGTERM) == 130
-        nothing_is_left(begun, tmp_path / "t")
+        nothing_is_left(begun, short)

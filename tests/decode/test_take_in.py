@@ -12,6 +12,7 @@ from handrail.effects.take_in import take_in
 from handrail.effects.tools import Tools
 from handrail.model.arrival import Batch, Fate, Took
 from handrail.model.config import Config
+from handrail.model.policy import Policy
 from handrail.model.record import Record, Undecoded
 from handrail_detectors import named_alert
 from tests.decode.records import AT, example, fired, webhook
@@ -38,7 +39,7 @@ class Taken:
     def __init__(self) -> None:
         self.batches: list[Batch] = []
 
-    async def take(self, batches: list[Batch], *, max_age: timedelta) -> list[tuple[Took, ...]]:
+    async def take(self, batches: list[Batch], *, max_age: timedelta, **_: Any) -> list[tuple[Took, ...]]:
         self.batches += batches
         return [tuple(Took(fate=Fate.RECORDED) for _ in batch.arrivals) for batch in batches]
 
@@ -64,7 +65,7 @@ async def taken(*records: Record) -> tuple[list[list[str]], Sequence[tuple[Recor
         now=lambda: AT,
         store=store,
         signs=Unread(),
-        policy=SimpleNamespace(last_good=lambda: SimpleNamespace(alert_age_minutes=60)),
+        policy=SimpleNamespace(last_good=lambda: Policy(version=1, alert_age_minutes=60)),
     )
     dead = await take_in(cast("Tools", tools), records)
     for batch in store.batches:

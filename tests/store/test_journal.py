@@ -74,6 +74,13 @@ def _stories(id_: str) -> list[tuple[ev.Event, ...]]:
         ),
         (*story_to(State.GATHERING, id_), ev.Held(until=NOW + timedelta(minutes=5), detail="it is well")),
         (*story_to(State.GATHERING, id_), ev.Silenced(until=NOW + timedelta(minutes=5), detail="by somebody")),
+        (ev.StormCounted(since=NOW, until=NOW + timedelta(minutes=5), objects=21, alerts=30, waiting=20),),
+        (ev.TakingBack(steps=()), ev.Cancelled(by=ONCALL, why="mine")),
+        (
+            *story_to(State.HANDED_OVER, id_),
+            ev.Retried(by=ONCALL, why="once more", into="inc-2"),
+            ev.UndoAsked(by=ONCALL, why="back", into="inc-3"),
+        ),
     ]
 
 

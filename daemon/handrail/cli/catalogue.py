@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 def steps(as_json: bool) -> None:
-    """Every remediation step: its risk, kinds, rights, fields and undo.
+    """Every remediation step: risk, kinds, rights, undo.
 
     --json prints the same for scripts, with the bounds of its numbers.
 
@@ -54,7 +54,7 @@ def steps(as_json: bool) -> None:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 def detectors(as_json: bool) -> None:
-    """Every detector: what wakes it, what confirms what it says, and an example.
+    """Every detector: what wakes it, what confirms it.
 
     --json prints the same for scripts, with how far back its window of events goes and its parameters' defaults.
 

@@ -17,7 +17,7 @@ PASSWORD = click.option(
 
 @click.group()
 def store() -> None:
-    """Bring the database to this build's schema, or see how it stands."""
+    """Bring the database to this build's schema, or see it."""
 
 
 @store.command()
