@@ -22,8 +22,8 @@ from tests.decode.records import record
 from tests.factories import CLUSTER, NOW, ONCALL, an_alert, story_to
 
 VALIDATOR = jsonschema.Draft202012Validator(schema(), format_checker=jsonschema.FormatChecker())
-WITHHELD = {"StepBegun.before", "Write.ops", "Write.body"}
-OURS = {"Option.params", "SagaStep.params"}
+WITHHELD = {"StepBegun.before", "TakeBack.before", "Write.ops", "Write.body"}
+OURS = {"Option.params", "SagaStep.params", "TakeBack.params"}
 """Parameters of steps, which are bounded and typed by their steps."""
 
 
@@ -76,6 +76,13 @@ def test_nothing_that_may_hold_anything_at_all_is_published() -> None:
         if '"additionalProperties": true' in json.dumps(what)
     }
     assert found == WITHHELD | OURS
+
+
+def test_what_an_asked_for_undo_remembers_of_an_object_is_withheld() -> None:
+    step = {"step": "rollout_undo", "risk": "disruptive", "params": {}, "summary": "s", "after": {}}
+    target = {"api_version": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "api", "uid": "u"}
+    event = {"steps": [{**step, "target": target, "before": {"template": "hunter2"}}]}
+    assert "hunter2" not in json.dumps(published(ev.TakingBack.model_validate(event)))
 
 
 def test_raw_objects_patches_and_diffs_are_withheld() -> None:

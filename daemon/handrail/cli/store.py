@@ -26,7 +26,7 @@ def store() -> None:
 @PASSWORD
 @click.option("--grant-to", default="", help="The daemon's role: it gets the rights it needs, and no more.")
 def upgrade(path: Path, user: str, password_file: Path | None, grant_to: str) -> None:
-    """Migrate the schema; nothing happens where it is new enough.
+    """Migrate the schema, where it is an older one.
 
     On PostgreSQL the daemon never does it by itself: run this first, with a role that may change the schema. Builds
     before this one go on working beside it.
@@ -53,7 +53,7 @@ def upgrade(path: Path, user: str, password_file: Path | None, grant_to: str) ->
 @PASSWORD
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 def status(path: Path, user: str, password_file: Path | None, as_json: bool) -> None:
-    """Say which schema the database has, and whether this build may use it.
+    """Say which schema the database has.
 
     Exit 1 where it may not. On SQLite the daemon must not be running: it has the file for itself.
 

@@ -75,6 +75,8 @@ def _withheld(event: Event) -> Event:
     match event:
         case ev.StepBegun():
             return event.model_copy(update={"before": {}})
+        case ev.TakingBack():
+            return event.model_copy(update={"steps": tuple(s.model_copy(update={"before": {}}) for s in event.steps)})
         case ev.Intent():
             return event.model_copy(update={"write": _bare(event.write)})
         case ev.Rehearsed():
