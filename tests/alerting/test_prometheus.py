@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,19 +18,11 @@ from tests.http.support import fetch
 from tests.kafka.support import make_topics, read_all
 from tests.path.stage import BAD, GOOD, Shop, until
 from tests.servers.alertmanager import NOWHERE, AlertmanagerServer
-from tests.servers.fixtures import running
 from tests.servers.kafka import KafkaServer
 
 pytestmark = pytest.mark.server
 
 PATIENCE = 90.0
-
-
-@pytest.fixture
-def alertmanager_server() -> Iterator[AlertmanagerServer]:
-    """One that holds no alert of another test: it would tell the daemon of those too."""
-    with running(lambda: AlertmanagerServer().start()) as server:
-        yield server
 
 
 async def begin(desk: Desk, shop: Shop, kafka_server: KafkaServer) -> None:

@@ -106,9 +106,10 @@ def prometheus_server() -> Iterator[PrometheusServer]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def alertmanager_server() -> Iterator[AlertmanagerServer]:
-    """Alertmanager that tells nobody yet: see `notify`."""
+    """Alertmanager that tells nobody yet: see `notify`. One for each test: it keeps whatever it was told, and would
+    tell the next test's receiver too."""
     with running(lambda: AlertmanagerServer().start()) as server:
         yield server
 
