@@ -11,7 +11,7 @@ from datetime import datetime
 from pydantic import Field
 
 from handrail.model import departure, pods
-from handrail.model.guards import being_deleted, not_observed, operated
+from handrail.model.guards import keeps_its_pods
 from handrail.model.reason import Reason, Refusal
 from handrail.model.step import (
     Bound,
@@ -55,12 +55,12 @@ class DeletePod:
         w = seen.workload
         stands = [_pod_guards(w, pod) for pod in w.pods if not pod_is_ready(pod)]
         nothing = Refusal(reason=Reason.NO_CHANGE, detail=f"every pod of {w.ref} is ready, and none is a corpse")
-        return _guards(w) or (None if None in stands else next(filter(None, stands), nothing))
+        return keeps_its_pods(w) or (None if None in stands else next(filter(None, stands), nothing))
 
     def propose(self, seen: Seen) -> tuple[Candidate, ...]:
         """Those that hang first, then corpses; oldest names first, three at most."""
         w = seen.workload
-        if _guards(w):
+        if keeps_its_pods(w):
             return ()
         fit = [pod for pod in w.pods if not pod_is_ready(pod) and _pod_guards(w, pod) is None]
         fit.sort(key=lambda pod: (pods.is_corpse(pod), str(pod["metadata"]["name"])))
@@ -73,7 +73,7 @@ class DeletePod:
         pod = pods.pod_of(seen.workload, p.uid)
         if pod is None:
             return Refusal(reason=Reason.TARGET_GONE, detail=f"{seen.workload.ref} has no pod of UID {p.uid} any more")
-        return _guards(seen.workload) or _pod_guards(seen.workload, pod)
+        return keeps_its_pods(seen.workload) or _pod_guards(seen.workload, pod)
 
     def remember(self, seen: Seen, p: Params) -> Raw:
         return departure.remembered(seen.workload, p.uid)
@@ -94,11 +94,6 @@ class DeletePod:
 
     def undo(self, seen: Seen, p: Params, before: Raw, now: datetime) -> Undone | CannotUndo:
         return departure.taken_back(seen.workload, p.uid)
-
-
-def _guards(w: Workload) -> Refusal | None:
-    """A GitOps tool is no hindrance: it owns the workload's declaration, and no pod's coming and going."""
-    return being_deleted(w) or operated(w) or not_observed(w)
 
 
 def _pod_guards(w: Workload, pod: Raw) -> Refusal | None:

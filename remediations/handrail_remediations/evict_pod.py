@@ -11,7 +11,7 @@ from datetime import datetime
 from pydantic import Field
 
 from handrail.model import departure, pods
-from handrail.model.guards import being_deleted, not_observed, operated
+from handrail.model.guards import keeps_its_pods
 from handrail.model.node import is_usable
 from handrail.model.reason import Reason, Refusal
 from handrail.model.step import (
@@ -28,7 +28,7 @@ from handrail.model.step import (
 )
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw, Value
-from handrail.model.workload import Workload, pod_is_ready
+from handrail.model.workload import pod_is_ready
 from handrail.model.write import Verb, Write
 
 NODE = ObjectRef(api_version="v1", kind="Node", namespace="", name="")
@@ -65,12 +65,12 @@ class EvictPod:
     def why_not(self, seen: SeenPods) -> Refusal | None:
         stands = [_pod_guards(seen, pod) for pod in seen.workload.pods]
         nothing = Refusal(reason=Reason.NO_CHANGE, detail=f"{seen.workload.ref} has no pod")
-        return _guards(seen.workload) or (None if None in stands else next(filter(None, stands), nothing))
+        return keeps_its_pods(seen.workload) or (None if None in stands else next(filter(None, stands), nothing))
 
     def propose(self, seen: SeenPods) -> tuple[Candidate, ...]:
         """Those that are not ready first: they have least to lose; three at most."""
         w = seen.workload
-        if _guards(w):
+        if keeps_its_pods(w):
             return ()
         fit = [pod for pod in w.pods if _pod_guards(seen, pod) is None]
         fit.sort(key=lambda pod: (pod_is_ready(pod), str(pod["metadata"]["name"])))
@@ -83,7 +83,7 @@ class EvictPod:
         pod = pods.pod_of(seen.workload, p.uid)
         if pod is None:
             return Refusal(reason=Reason.TARGET_GONE, detail=f"{seen.workload.ref} has no pod of UID {p.uid} any more")
-        return _guards(seen.workload) or _pod_guards(seen, pod)
+        return keeps_its_pods(seen.workload) or _pod_guards(seen, pod)
 
     def remember(self, seen: SeenPods, p: Params) -> Raw:
         return departure.remembered(seen.workload, p.uid)
@@ -104,11 +104,6 @@ class EvictPod:
 
     def undo(self, seen: SeenPods, p: Params, before: Raw, now: datetime) -> Undone | CannotUndo:
         return departure.taken_back(seen.workload, p.uid)
-
-
-def _guards(w: Workload) -> Refusal | None:
-    """A GitOps tool is no hindrance: it owns the workload's declaration, and no pod's coming and going."""
-    return being_deleted(w) or operated(w) or not_observed(w)
 
 
 def _pod_guards(seen: SeenPods, pod: Raw) -> Refusal | None:

@@ -108,3 +108,9 @@ def below_majority(w: Workload, going: int) -> Refusal | None:
 def _gitops_manager(raw: Raw) -> str:
     managers = (entry.get("manager", "") for entry in raw["metadata"].get("managedFields") or ())
     return next((GITOPS_MANAGERS[name] for name in managers if name in GITOPS_MANAGERS), "")
+
+
+def keeps_its_pods(w: Workload) -> Refusal | None:
+    """Why none of its pods is taken away. A GitOps tool is no hindrance: it owns the workload's declaration, and no
+    pod's coming and going."""
+    return being_deleted(w) or operated(w) or not_observed(w)
