@@ -1,3 +1,3 @@
 """Handrail: the model plans, fixed hands act, people hold the rail."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
