@@ -6,6 +6,7 @@ rights by RBAC have their own tests. Every request is a dry-run: denials come be
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +14,13 @@ from typing import Any
 import pytest
 
 import handrail_remediations
+from handrail.adapters.kubernetes.wire import Reply
+from handrail.adapters.kubernetes.writes import held_by
 from handrail.core.admission import objects
 from handrail.core.rights import DESK, EYES
 from handrail.model.policy import Policy
+from handrail.model.target import ObjectRef
+from handrail.model.write import Verb, Write
 from tests.helm.chart import collection
 from tests.servers.api import JSON_PATCH, MERGE, Answer, Api
 from tests.servers.cluster import Cluster
@@ -25,6 +30,7 @@ pytestmark = pytest.mark.server
 
 NAME = "thief"
 SHOP, BANK = "adm-shop", "adm-bank"
+TARGET = ObjectRef(api_version="apps/v1", kind="Deployment", namespace=SHOP, name="api", uid="u")
 IMAGE = "registry.example:5000/shop/api"
 SECRET = {"name": "P", "valueFrom": {"secretKeyRef": {"name": "db", "key": "p"}}}
 CONTAINER = {"name": "api", "image": f"{IMAGE}:v1", "env": [SECRET]}
@@ -257,6 +263,31 @@ def test_a_question_to_the_api_server_is_no_write(thief: Thief) -> None:
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
     asked = {**review, "spec": {"resourceAttributes": attributes}}
     assert thief.api.call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", asked).ok
+
+
+REASONS = {
+    "release freeze,\nask Ann": "release freeze, ask Ann",
+    "x" * 200_000: "x" * 800,
+    "\u00e9" * 5_000: "\u00e9" * 800,
+    "  ": "no reason given",
+    """a" is forbidden: 'b' {"c"}""": """a" is forbidden: 'b' {"c"}""",
+}
+
+
+@pytest.mark.parametrize("reason", REASONS, ids=["two lines", "long", "wide", "blank", "quotes"])
+def test_whatever_reason_a_person_writes_the_daemon_knows_the_stop_by_its_denial(thief: Thief, reason: str) -> None:
+    path = f"/api/v1/namespaces/{SHOP}"
+    scale = ("replace", "/spec/replicas", 4)
+    ours = Write(verb=Verb.PATCH, object=TARGET, ops=({"op": "replace"},), summary="scale", key="k")
+    try:
+        thief.admin.call("PATCH", path, {"metadata": {"annotations": {"handrail.dev/stop": reason}}}, MERGE)
+        wait_until(lambda: thief.patch(scale).status == 403, 10, "the stop")
+        held = held_by(ours, Reply(403, json.loads(thief.patch(scale).text), {}))
+        assert held is not None, thief.patch(scale).text[:500]
+        assert held.detail.startswith(REASONS[reason])
+    finally:
+        thief.admin.call("PATCH", path, {"metadata": {"annotations": {"handrail.dev/stop": None}}}, MERGE)
+        wait_until(lambda: thief.patch(scale).ok, 10, "the end of the stop")
 
 
 def test_the_stop_of_a_namespace_is_held_with_the_persons_own_words(thief: Thief) -> None:

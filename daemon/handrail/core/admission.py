@@ -21,6 +21,10 @@ API = "admissionregistration.k8s.io/v1"
 STOP_ANNOTATION = "handrail.dev/stop"
 """On a namespace: no write of ours goes there, and the denial says what the annotation says."""
 
+LONGEST_WHY = 1000
+"""Characters of it: a denial beyond 5 KiB, or of two lines, is replaced by the bare expression (apiserver's CEL), and
+nobody could tell that a stop was met."""
+
 REVIEWS = "variables.what.startsWith('authentication.k8s.io/') || variables.what.startsWith('authorization.k8s.io/')"
 """Questions to the API server that are written as objects: who is this, and what may I do."""
 
@@ -90,8 +94,9 @@ def objects(policy: Policy, steps: Mapping[str, Step], name: str, namespace: str
 def _stop() -> tuple[list[tuple[str, str]], tuple[str, str]]:
     """The stop that a namespace's own annotation holds: it needs no daemon, no database and no parameter."""
     text = f"namespaceObject.?metadata.?annotations[?'{STOP_ANNOTATION}'].orValue('')"
-    said = f"'{STOP_ANNOTATION} on namespace ' + variables.where + ': ' + {text}.replace('\\n', ' ')"
-    return [("where", _WHERE)], (f"variables.where == '' || {text} == ''", said)
+    why = f"(variables.stop.size() > {LONGEST_WHY} ? variables.stop.substring(0, {LONGEST_WHY}) : variables.stop)"
+    said = f"'{STOP_ANNOTATION} on namespace ' + variables.where + ': ' + {why}.replace('\\n', ' ')"
+    return [("where", _WHERE), ("stop", text)], ("variables.where == '' || variables.stop == ''", said)
 
 
 def wherever(policy: Policy, steps: Mapping[str, Step], own_namespace: str) -> dict[str, str]:

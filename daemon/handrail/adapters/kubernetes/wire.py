@@ -15,6 +15,8 @@ from handrail.model.value import Raw
 
 SENTENCE = 1000
 """Characters of a server's error text that are kept."""
+LOOKED_AT = 4 * SENTENCE
+"""Of it, before what steers and hides is taken out: an answer may be as long as MOST_BYTES."""
 MOST_BYTES = 32 * 1024 * 1024
 """Of one answer: a page of 250 pods is a few MiB in practice."""
 LONGEST_WAIT = 60.0
@@ -61,7 +63,7 @@ class Reply:
         message = self.body.get("message")
         said = message if isinstance(message, str) else f"status {self.status}"
         why = next((str(one.get("message", "")) for one in self.causes if one.get("reason") == BUDGET), "")
-        return neutral(f"{said} {why}".strip())[:SENTENCE]
+        return neutral(f"{said[:LOOKED_AT]} {why[:LOOKED_AT]}".strip())[:SENTENCE]
 
     @property
     def causes(self) -> tuple[Raw, ...]:

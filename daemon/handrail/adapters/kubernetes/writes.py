@@ -24,12 +24,14 @@ OWNER = "handrail"
 """The field manager."""
 
 _STOP = re.compile(
-    r"""\S+ ".*?" is forbidden: ValidatingAdmissionPolicy '[^']*-stop' with binding '[^']*' denied request: """
+    r"""[a-z0-9./-]+ "[^"]*" is forbidden: """
+    r"ValidatingAdmissionPolicy '[^']*-stop' with binding '[^']*' denied request: "
     + re.escape(STOP_ANNOTATION)
-    + r" on namespace (?P<namespace>[a-z0-9-]+): (?P<why>.*)",
+    + r" on namespace (?P<namespace>[a-z0-9-]+):(?: (?P<why>.*))?",
     re.DOTALL,
 )
-"""The server's own frame comes first, so nothing that stands in an annotation can pass for it."""
+"""The server's own frame comes first and no name in it holds a quote: nothing that another policy says, and nothing
+that stands in an annotation, can pass for it. The server takes blanks off the end."""
 
 
 def carries_key(live: Raw, key: str) -> bool:
@@ -89,7 +91,7 @@ def held_by(write: Write, reply: Reply) -> Held | None:
     if found is None or not write.object.namespace or found["namespace"] != write.object.namespace:
         return None
     reach = Reach(scope=Scope.NAMESPACE, name=write.object.namespace)
-    return Held(reach=reach, detail=found["why"].strip() or "no reason given")
+    return Held(reach=reach, detail=(found["why"] or "").strip() or "no reason given")
 
 
 def wrong_uid(reply: Reply) -> bool:
