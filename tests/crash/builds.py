@@ -19,20 +19,32 @@ from tests.crash.scene import ROOT, scene
 from tests.path.stage import BAD
 
 RELEASE = "v0.1.0"
+COMMITS = {RELEASE: "25a49a455d43eabf3ae8aff536428c7441f6f534"}
+"""What the tags name: a clone may come without them, and then still has the commit."""
+
+
+def found(release: str) -> str:
+    """The commit of a release (or of any other name that git knows); "" where this clone does not have it."""
+    return next((name for name in (release, COMMITS.get(release, "")) if name and _has(name)), "")
+
+
+def _has(name: str) -> bool:
+    command = ["git", "cat-file", "-e", f"{name}^{{commit}}"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
 def why_not(release: str) -> str:
     """One line where there is no such release to be beside; "" where there is."""
-    command = ["git", "rev-parse", "--verify", "--quiet", f"{release}^{{commit}}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
-    return "" if done.returncode == 0 else f"N and N+1 side by side: not tried, {release} is not tagged"
+    if found(release):
+        return ""
+    return f"N and N+1 side by side: not tried, this clone has neither the tag {release} nor its commit"
 
 
 def wheel_of(release: str, folder: Path) -> Path:
     """The release's wheel, unpacked: a folder to import from."""
     source, wheels, packages = folder / "source", folder / "wheels", folder / "packages"
     source.mkdir(parents=True)
-    archive = subprocess.run(["git", "archive", release], cwd=ROOT, capture_output=True, check=True)
+    archive = subprocess.run(["git", "archive", found(release)], cwd=ROOT, capture_output=True, check=True)
     subprocess.run(["tar", "-x", "-C", str(source)], input=archive.stdout, check=True)
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps"]
     subprocess.run([*pip, "--no-build-isolation", "-w", str(wheels), str(source)], check=True)
