@@ -120,6 +120,11 @@ def test_a_wrong_call_is_one_line(arguments: tuple[str, ...]) -> None:
     assert one_line(handrail(*arguments), 2).startswith("Error: ")
 
 
+@pytest.mark.parametrize("words", [("list",), ("replay", "--all")], ids=" ".join)
+def test_an_empty_reason_never_means_every_dead_letter(words: tuple[str, ...]) -> None:
+    assert "names nothing" in one_line(handrail("dlq", *words, "--reason", ""), 2)
+
+
 @pytest.mark.parametrize("verb", ["run", "check"])
 def test_a_configuration_that_is_not_there_is_one_line_that_says_how_to_get_one(verb: str, tmp_path: Path) -> None:
     ran = handrail(verb, "--config", tmp_path / "no.yaml")

@@ -121,7 +121,15 @@ async def test_a_stop_names_what_it_stops(server: Site, named: dict[str, str], r
 
 
 @pytest.mark.parametrize(
-    "named", [{"namespace": ""}, {"namespace": None}, {"step": 1}, {"namespace": "shop", "step": "rollout_undo"}]
+    "named",
+    [
+        {"namespace": ""},
+        {"namespace": None},
+        {"step": 1},
+        {"namespace": "shop", "step": "rollout_undo"},
+        {"namspace": "shop"},
+        {"in_namespace": "shop"},
+    ],
 )
 async def test_what_cannot_be_read_is_neither_a_stop_of_everything_nor_a_start(
     server: Site, named: dict[str, object]

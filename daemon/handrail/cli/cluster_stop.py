@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from handrail.cli.named import named
 from handrail.model.errors import HandrailError
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def with_cluster(command: F) -> F:
         click.option("--context", default="", help="With --cluster: a context of the kubeconfig."),
         click.option("--kubeconfig", default="", envvar="KUBECONFIG", help="With --cluster: else ~/.kube/config."),
         click.option("--name", default="handrail", show_default=True, help="With --cluster: prefix of the roles."),
-        click.option("--namespace", default="", help="With --cluster: this namespace alone."),
+        named("--namespace", help="With --cluster: this namespace alone."),
         click.option("--cluster", is_flag=True, help="The stop that the cluster itself holds; needs no daemon."),
     ):
         wrapped = option(wrapped)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from handrail.cli.named import named
+
 if TYPE_CHECKING:
     from handrail.core.letters import Consent
     from handrail.model.config import Config
@@ -20,7 +22,7 @@ T = TypeVar("T")
 
 CONFIG = click.option("--config", "path", type=click.Path(path_type=Path), default="handrail.yaml", show_default=True)
 JSON = click.option("--json", "as_json", is_flag=True, help="For scripts.")
-REASON = click.option("--reason", default="", metavar="WORD", help="Only those with this reason, as MALFORMED.")
+REASON = named("--reason", metavar="WORD", help="Only those with this reason, as MALFORMED.")
 LIMIT = click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Only the newest.")
 
 

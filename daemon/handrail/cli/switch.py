@@ -11,6 +11,7 @@ import click
 
 from handrail.cli.client import Client, with_client
 from handrail.cli.cluster_stop import InCluster, with_cluster
+from handrail.cli.named import named
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,16 +21,16 @@ def with_reach(command: F) -> F:
 
     @functools.wraps(command)
     def wrapped(*args: Any, in_namespace: str, step: str, **options: Any) -> Any:
-        named = {key: name for key, name in (("namespace", in_namespace), ("step", step)) if name}
-        if len(named) > 1:
+        reach = {key: name for key, name in (("namespace", in_namespace), ("step", step)) if name}
+        if len(reach) > 1:
             raise click.UsageError("--in-namespace and --step are two stops; press them one after the other")
         in_cluster: InCluster = options["in_cluster"]
-        if named and in_cluster.wanted:
+        if reach and in_cluster.wanted:
             raise click.UsageError("--in-namespace and --step are the daemon's own; with --cluster it is --namespace")
-        return command(*args, reach=named, **options)
+        return command(*args, reach=reach, **options)
 
-    in_namespace = click.option("--in-namespace", default="", metavar="NS", help="What is about this namespace alone.")
-    step = click.option("--step", default="", metavar="NAME", help="This step alone, wherever it would act.")
+    in_namespace = named("--in-namespace", metavar="NS", help="What is about this namespace alone.")
+    step = named("--step", metavar="NAME", help="This step alone, wherever it would act.")
     return cast("F", in_namespace(step(wrapped)))
 
 

@@ -158,7 +158,7 @@ class _Api:
         why = body.get("why", "")
         reach = _reach(body)
         if not isinstance(why, str) or reach is None:
-            return _error(400, "why, namespace, step: texts, and not both a namespace and a step")
+            return _error(400, "why, namespace, step: texts, nothing else, and not both a namespace and a step")
         return _reply(await self._desk.switch(stop, person, why[:MOST_WHY], reach))
 
     async def status(self, _request: web.Request, _person: Person) -> web.Response:
@@ -183,6 +183,8 @@ async def _body(request: web.Request) -> dict[str, Any]:
 def _reach(body: dict[str, Any]) -> Reach | None:
     """Everything only where nothing else is named: what can't be read is taken for neither more nor less."""
     named = [(scope, body[scope]) for scope in (Scope.NAMESPACE, Scope.STEP) if scope in body]
+    if body.keys() - {"why", Scope.NAMESPACE, Scope.STEP}:
+        return None
     if not named:
         return EVERYTHING
     scope, name = named[0]
