@@ -11,18 +11,19 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from tests.crash import builds, faults, many
 from tests.crash.faults import Fault
-from tests.crash.kills import Moment, Stage, killed
+from tests.crash.kills import Moment, Stage, killed, made_worse
 from tests.crash.oracle import Verdict
 from tests.servers.control_plane import ControlPlane
 from tests.servers.kafka import KafkaServer
 
-KINDS = ("kills", "acts", "replicas", "kafka", "many", "builds")
+KINDS = ("kills", "worse", "acts", "kafka", "kills-postgres", "replicas", "many", "builds")
+SHARED = {"kills-postgres", "replicas", "many", "builds"}
 PAIRS = (
     (Fault("frozen", "intent"), Fault("restarted", "sent")),
     (Fault("frozen", "step_begun"), Fault("cut off", "sent")),
@@ -40,9 +41,11 @@ class Table:
         self.verdicts: list[Verdict] = []
         self._began = time.monotonic()
 
-    def add(self, verdicts: Sequence[Verdict]) -> None:
+    def add(self, verdicts: Sequence[Verdict], *, counted: bool = True) -> None:
+        """A run that nothing was done to is no point, unless something is wrong with it."""
         for one in verdicts:
-            self.verdicts.append(one)
+            if counted or one.wrong:
+                self.verdicts.append(one)
             how = "survived" if not one.wrong else "FAILED: " + "; ".join(one.wrong)[:2000]
             spent = time.monotonic() - self._began
             print(f"{spent:6.0f} s {len(self.verdicts):4}  {one.point:<64} {one.seconds:5.0f} s  {how}", flush=True)
@@ -75,7 +78,7 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def numbers(text: str) -> set[int]:
+def chosen(text: str) -> set[int]:
     """ "2,5-7" as numbers; empty means all."""
     found: set[int] = set()
     for part in filter(None, text.split(",")):
@@ -84,24 +87,55 @@ def numbers(text: str) -> set[int]:
     return found
 
 
-async def kills(stage: Stage, table: Table, wanted: set[int], at_once: int) -> None:
-    """The path is watched once, so that no commit is forgotten; then each is the last of a process."""
-    watched, paths = await killed(stage, Moment("repair", "commit", 0), Moment("undo", "commit", 0))
-    table.add(watched)
-    places = asyncio.Semaphore(at_once)
+Killed = Callable[[Moment | None, Moment | None], Awaitable[tuple[list[Verdict], list[list[str]]]]]
+
+
+async def kills(table: Table, given: argparse.Namespace, kill: Killed, on: str = "") -> None:
+    """The paths are watched once, so that no commit is forgotten; then each is the last of a process."""
+    watched, paths = await kill(Moment(f"repair{on}", "commit", 0), Moment(f"undo{on}", "commit", 0))
+    table.add(watched, counted=False)
+
+    def moments(number: int) -> tuple[Moment | None, Moment | None]:
+        return (
+            Moment(f"repair{on}", "commit", number) if number <= len(paths[0]) else None,
+            Moment(f"undo{on}", "commit", number) if number <= len(paths[1]) else None,
+        )
+
+    await each(table, given, range(1, max(map(len, paths)) + 1), lambda n: kill(*moments(n)))
+
+
+async def worse(stage: Stage, table: Table, given: argparse.Namespace) -> None:
+    """From the verdict on: what is before is the main path's."""
+    watched, (path,) = await made_worse(stage, Moment("worse", "commit", 0))
+    table.add(watched, counted=False)
+    first = next(number for number, kinds in enumerate(path, 1) if "verified" in kinds)
+    numbers = range(first, len(path) + 1)
+    await each(table, given, numbers, lambda n: made_worse(stage, Moment("worse", "commit", n)))
+
+    async def sent() -> Sequence[Verdict]:
+        return (await made_worse(stage, Moment("worse", "sent", 2)))[0]
+
+    await table.run("killed between the act of its own undo and the outcome", sent)
+
+
+async def each(
+    table: Table,
+    given: argparse.Namespace,
+    numbers: Iterable[int],
+    kill: Callable[[int], Awaitable[tuple[list[Verdict], list[list[str]]]]],
+) -> None:
+    """Some side by side."""
+    wanted = chosen(given.points)
+    places = asyncio.Semaphore(given.at_once)
 
     async def one(number: int) -> None:
-        main = Moment("repair", "commit", number) if number <= len(paths[0]) else None
-        back = Moment("undo", "commit", number) if number <= len(paths[1]) else None
-
         async def job() -> Sequence[Verdict]:
-            return (await killed(stage, main, back))[0]
+            return (await kill(number))[0]
 
         async with places:
             await table.run(f"killed after commit {number}", job)
 
-    last = max(map(len, paths))
-    await asyncio.gather(*(one(n) for n in range(1, last + 1) if not wanted or n in wanted))
+    await asyncio.gather(*(one(n) for n in numbers if not wanted or n in wanted))
 
 
 async def acts(stage: Stage, table: Table) -> None:
@@ -120,6 +154,12 @@ async def acts(stage: Stage, table: Table) -> None:
 async def shared(stage: Stage, table: Table, given: argparse.Namespace, only: Sequence[str]) -> None:
     """All that needs PostgreSQL."""
     async with faults.postgres(stage) as base:
+        if "kills-postgres" in only:
+
+            async def kill(main: Moment | None, back: Moment | None) -> tuple[list[Verdict], list[list[str]]]:
+                return await killed(stage, main, back, base.database()[1])
+
+            await kills(table, given, kill, " on PostgreSQL")
         for main, back in PAIRS if "replicas" in only else ():
             await table.run(f"{main}; {back}", lambda m=main, b=back: faults.replicas(stage, base, m, b))  # type: ignore[misc]
         if "many" in only:
@@ -149,7 +189,9 @@ async def side_by_side(stage: Stage, table: Table, base: faults.Postgres, releas
 async def suite(stage: Stage, table: Table, given: argparse.Namespace) -> None:
     only = given.only or KINDS
     if "kills" in only:
-        await kills(stage, table, numbers(given.points), given.at_once)
+        await kills(table, given, lambda main, back: killed(stage, main, back))
+    if "worse" in only:
+        await worse(stage, table, given)
     if "acts" in only:
         await acts(stage, table)
     if "kafka" in only:
@@ -158,7 +200,7 @@ async def suite(stage: Stage, table: Table, given: argparse.Namespace) -> None:
             return [await faults.without_kafka(stage, given.kafka_seconds)]
 
         await table.run("without Kafka", away)
-    if {"replicas", "many", "builds"} & set(only):
+    if SHARED & set(only):
         await shared(stage, table, given, only)
 
 

@@ -1,12 +1,15 @@
-"""SIGKILL after each journal commit of the main path and of the undo path, and between an act and its outcome.
+"""SIGKILL after each journal commit of the main path and of the undo paths, and between an act and its outcome.
 
-One scene tries one moment of each path: the daemon dies on the way to the repair and again on the way back.
+One scene tries one moment of each path: the daemon dies on the way to the repair and again on the way back, which a
+person has asked for. The other way back is the daemon's own, where its repair made things worse.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +21,7 @@ from tests.servers.kafka import KafkaServer
 
 REPAIRED = Expected()
 TAKEN_BACK = Expected(spec="bad", writes=2, states=("RESOLVED", "RESOLVED"))
+MADE_WORSE = Expected(spec="bad", writes=2, states=("HANDED_OVER",))
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,13 @@ def over(rows: Sequence[Row], count: int) -> bool:
     return len(rows) >= count and all(row["state"].isupper() for row in rows)
 
 
-async def killed(stage: Stage, main: Moment | None, back: Moment | None) -> tuple[list[Verdict], list[list[str]]]:
-    """A verdict for each moment, and the commits that each path had."""
+async def killed(
+    stage: Stage, main: Moment | None, back: Moment | None, url: str = ""
+) -> tuple[list[Verdict], list[list[str]]]:
+    """A verdict for each moment, and the commits that each path had. `url` is of PostgreSQL, "" a file."""
     number = (main or back).number  # type: ignore[union-attr]
     name = stage.shop(f"kill-{number}")
-    async with scene(stage.plane, stage.kafka, stage.folder / name) as at:
+    async with scene(stage.plane, stage.kafka, stage.folder / name, (url,)) as at:
         await at.prepare(BAD)
         if main is not None:
             at.replicas[0].arm(main.at, main.number)
@@ -73,6 +79,25 @@ async def killed(stage: Stage, main: Moment | None, back: Moment | None) -> tupl
             verdicts.append(await _taken_back(at, back, rows, asks))
             paths.append(_commits(at)[len(paths[0]) if paths else 0 :])
         return verdicts, paths
+
+
+async def made_worse(stage: Stage, moment: Moment, url: str = "") -> tuple[list[Verdict], list[list[str]]]:
+    """As `killed`: the pods of the revision that it goes back to never come, so it takes its own write back."""
+    name = stage.shop(f"worse-{moment.number}")
+    async with scene(stage.plane, stage.kafka, stage.folder / name, (url,)) as at:
+        await at.prepare(BAD)
+        at.replicas[0].arm(moment.at, moment.number)
+        await at.replicas[0].start()
+        began = time.monotonic()
+        spoiled = asyncio.create_task(at.spoil())
+        try:
+            await at.alert()
+            rows = await at.drive(lambda rows: over(rows, 1), "the end of what made it worse")
+        finally:
+            spoiled.cancel()
+            with suppress(asyncio.CancelledError):
+                await spoiled
+        return [await _verdict(moment, at, rows, MADE_WORSE, began)], [_commits(at)]
 
 
 async def _taken_back(at: Scene, back: Moment, rows: list[Row], asks: int) -> Verdict:

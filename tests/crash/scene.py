@@ -32,7 +32,7 @@ from tests.fakes.messages import FakeMessages
 from tests.fakes.slack import FakeSlack
 from tests.path.model import sensible
 from tests.path.opening import has_buttons
-from tests.path.stage import CHANNEL, CLUSTER, ONCALL, Daemon, Shop, until
+from tests.path.stage import CHANNEL, CLUSTER, GOOD, ONCALL, Daemon, Shop, until
 from tests.servers.control_plane import ControlPlane
 from tests.servers.kafka import KafkaServer
 
@@ -190,6 +190,11 @@ class Scene:
             assert time.monotonic() < ends, f"its moment never came\n{self.logs()}"
             await asyncio.sleep(0.1)
 
+    async def spoil(self) -> None:
+        """Once the repair is written: its pods go, and no new one is let in (but nobody touches the workload)."""
+        await until(lambda: self.shop.image() == GOOD, PATIENCE, "the repair")
+        await asyncio.to_thread(_no_more_pods, self.shop)
+
     async def undo(self, id_: str) -> None:
         """Asked again where the daemon died over it, as a person would."""
         ends = time.monotonic() + PATIENCE
@@ -223,6 +228,16 @@ def stopped(replica: Victim) -> bool:
     assert replica.process is not None
     stat = Path(f"/proc/{replica.process.pid}/stat")
     return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] in "Tt"
+
+
+def _no_more_pods(shop: Shop) -> None:
+    pods = f"/api/v1/namespaces/{shop.namespace}/pods"
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": shop.namespace}}
+    where = f"/api/v1/namespaces/{shop.namespace}/resourcequotas/none"
+    shop.plane.api.apply(where, {**quota, "spec": {"hard": {"pods": "0"}}})
+    for pod in shop.pods():
+        if pod["metadata"]["labels"]["app"] == shop.name:
+            shop.plane.api.call("DELETE", f"{pods}/{pod['metadata']['name']}")
 
 
 def spec_of(shop: Shop) -> Any:

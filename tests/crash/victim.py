@@ -1,4 +1,5 @@
 """`handrail run`, by somebody who ends it at one chosen moment. The product has no hook for this: it is wrapped here.
+It also waits less for a rollout that does not come, or a repair that makes things worse would take minutes each time.
 
 The orders are a JSON file that CRASH_ORDERS names: `{"do": "kill" | "freeze", "at": "commit" | "sent" | "answered",
 "number": 3, "kind": "intent"}`. They count from the moment that the file is there, are carried out once, and are gone
@@ -11,6 +12,7 @@ import json
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,6 +20,7 @@ from handrail.adapters.claude import Claude
 from handrail.adapters.kubernetes import KubernetesHands
 from handrail.adapters.store.database import Database, Tx
 from handrail.cli import main
+from handrail.model import rollout
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,6 +66,7 @@ def after(work: Callable[P, Awaitable[T]], orders: Orders, at: str) -> Callable[
 
 def wrap(orders: Orders) -> None:
     """Right after the commit, before anybody learns of it; between an answer and its commit."""
+    rollout.LEAST = timedelta(seconds=20)
     database: Any = Database
     hands: Any = KubernetesHands
     model: Any = Claude
