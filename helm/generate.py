@@ -9,10 +9,11 @@ from typing import Any
 
 import handrail_remediations
 from handrail.core.admission import parts
-from handrail.core.allow import NEVER
-from handrail.core.rights import DESK, EYES
+from handrail.core.allow import NEVER, OPENED
+from handrail.core.rights import DESK, EYES, deeds, needs_of
 from handrail.model.config import Config
 from handrail.model.policy import Policy
+from handrail.model.step import Rule
 
 CHART = Path(__file__).parent / "handrail"
 
@@ -23,16 +24,26 @@ OBJECTS = {"type": "array", "items": {"type": "object"}}
 
 
 def rights() -> str:
-    """What templates/hands.yaml chooses from: the rules of the eyes, and of each step."""
+    """What templates/hands.yaml chooses from: the rules of the eyes, and of each step on each of its kinds."""
+    steps = handrail_remediations.catalogue()
     data = {
         "never": sorted(NEVER),
-        "eyes": [rule.model_dump(mode="json") for rule in (*EYES, *DESK)],
-        "steps": {
-            name: [rule.model_dump(mode="json") for rule in step.needs]
-            for name, step in sorted(handrail_remediations.catalogue().items())
+        "eyes": [_rule(rule) for rule in (*EYES, *DESK)],
+        "deeds": {
+            deed.key: {
+                "step": deed.step,
+                "kind": deed.kind,
+                "everywhere": deed.kind in OPENED,
+                "rules": [_rule(rule) for rule in needs_of(steps[deed.step], deed.kind)],
+            }
+            for deed in deeds(steps)
         },
     }
     return json.dumps(data, indent=2) + "\n"
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return rule.model_dump(mode="json", exclude={"kinds"})
 
 
 def schema() -> str:
@@ -100,7 +111,7 @@ def _closed(**properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def admission() -> str:
-    """What templates/admission.yaml puts together: one CEL form for each step, and the stop of a namespace."""
+    """What templates/admission.yaml puts together: a CEL form for each step on each kind, and a namespace's stop."""
     return json.dumps(parts(handrail_remediations.catalogue()), indent=2) + "\n"
 
 

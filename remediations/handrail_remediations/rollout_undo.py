@@ -41,7 +41,7 @@ class RolloutUndo:
     kinds = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
     needs = (
         Rule(api_group="apps", resources=("deployments", "statefulsets", "daemonsets"), verbs=("patch",)),
-        Rule(api_group="", resources=("pods",), verbs=("delete",)),
+        Rule(api_group="", resources=("pods",), verbs=("delete",), kinds=("StatefulSet",)),
     )
     admits = ("/spec/template",)
     bounds: tuple[Bound, ...] = ()

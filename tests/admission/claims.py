@@ -101,6 +101,7 @@ def read(path: str) -> Try:
 NO_UID = {
     "delete a pod without its UID": [deletion("{pod}")],
     "delete a pod that no controller makes again": [deletion("{bare}", "{bare_uid}")],
+    "delete a pod of a Job": [deletion("{job_pod}", "{job_uid}")],
 }
 ON_NODES = {
     "taint a node": [node("/spec/taints", [{"key": "x", "effect": "NoExecute"}])],
@@ -170,15 +171,16 @@ MAY: dict[str, dict[str, list[Try]]] = {
             pod("nodeSelector", {"x": "y"}),
             pod("priorityClassName", "system-cluster-critical"),
         ],
-        "delete pods that a controller makes again, by UID": [deletion("{pod}", "{uid}")],
+        "delete pods of a StatefulSet, by UID": [deletion("{member}", "{member_uid}")],
     },
     "resume_rollout": {
         "resume a rollout that somebody paused, and pause one": [spec("paused", False), spec("paused", True)],
     },
     "delete_pod": {
-        "delete pods that a controller makes again, by UID, all at once, past every disruption budget": [
+        "delete pods of Deployments, StatefulSets and DaemonSets, by UID, all at once, past every disruption budget": [
             deletion("{pod}", "{uid}"),
             deletion("{pod2}", "{uid2}"),
+            deletion("{member}", "{member_uid}"),
         ],
     },
     "evict_pod": {
@@ -186,7 +188,8 @@ MAY: dict[str, dict[str, list[Try]]] = {
     },
     "set_hpa_bounds": {
         "double an autoscaler's upper bound, and double it again up to 100": [bounds(maxReplicas=10)],
-        "lower the upper bound as far as the lower one": [bounds(maxReplicas=2)],
+        "double its lower bound, as far as the upper one": [bounds(minReplicas=4)],
+        "lower both bounds to one replica": [bounds(minReplicas=1, maxReplicas=1)],
     },
     "cordon": CORDONS,
     "uncordon": CORDONS,
@@ -281,6 +284,7 @@ MAY_NOT: dict[str, dict[str, list[Try]]] = {
             patch(("replace", "/spec/strategy", {"type": "Recreate"})),
         ],
         **NO_UID,
+        "delete a pod of a Deployment": [deletion("{pod}", "{uid}")],
     },
     "resume_rollout": {
         "change the template along with it": [
@@ -296,7 +300,7 @@ MAY_NOT: dict[str, dict[str, list[Try]]] = {
     "set_hpa_bounds": {
         "more than double it in one write": [bounds(maxReplicas=11)],
         "raise it beyond 100": [bounds(maxReplicas=101)],
-        "change the lower bound": [bounds(minReplicas=1)],
+        "more than double the lower bound in one write": [bounds(minReplicas=5)],
         "point the autoscaler at another workload": [
             patch(("replace", "/spec/scaleTargetRef/name", "other"), at=AUTOSCALER)
         ],
@@ -314,7 +318,7 @@ SIGNS: dict[str, Try] = {
     "rollout_restart": spec("minReadySeconds", 7),
     "rollout_undo": spec("minReadySeconds", 7),
     "scale_workload": spec("minReadySeconds", 7),
-    "set_hpa_bounds": bounds(minReplicas=1),
+    "set_hpa_bounds": bounds(minReplicas=5),
     "uncordon": node("/metadata/labels/x", "y"),
 }
 """What RBAC alone would let through: once it is denied, the admission policies are at work."""

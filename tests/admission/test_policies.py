@@ -7,6 +7,7 @@ import json
 import handrail_remediations
 from handrail.core.admission import objects, wherever
 from handrail.core.admission_forms import tree
+from handrail.core.rights import Deed
 from handrail.model.policy import Policy
 from handrail.model.value import Raw
 
@@ -47,7 +48,7 @@ def test_protected_namespaces_are_barred_whatever_the_policy_names() -> None:
             "rules": [{"namespaces": ["*"], "steps": {"scale_workload": "act"}}],
         }
     )
-    where = wherever(policy, STEPS, "rail")["scale_workload"]
+    where = wherever(policy, STEPS, "rail")[Deed("scale_workload", "Deployment")]
     for name in ("bank", "rail", "kube-system"):
         assert f"'{name}'" in where
     assert where.startswith("!")

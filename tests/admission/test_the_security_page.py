@@ -135,16 +135,44 @@ def _world(admin: Api) -> dict[str, str]:
 
     wait_until(lambda: len(pods(SHOP)) >= 3 and len(pods(BANK)) >= 1, 60, "the pods of the Deployments")
     first, second = (pod["metadata"] for pod in pods(SHOP)[:2])
+    member, of_job = _others(admin)
     alone = admin.get(f"/api/v1/namespaces/{SHOP}/pods/bare")["metadata"]
     return {
         "pod": first["name"],
         "uid": first["uid"],
+        "member": member["name"],
+        "member_uid": member["uid"],
+        "job_pod": of_job["name"],
+        "job_uid": of_job["uid"],
         "pod2": second["name"],
         "uid2": second["uid"],
         "bare": "bare",
         "bare_uid": alone["uid"],
         "bank_pod": pods(BANK)[0]["metadata"]["name"],
     }
+
+
+MEMBERS, JOB = f"/apis/apps/v1/namespaces/{SHOP}/statefulsets/db", f"/apis/batch/v1/namespaces/{SHOP}/jobs/nightly"
+
+
+def _others(admin: Api) -> tuple[dict[str, Any], ...]:
+    """A pod of a StatefulSet and one of a Job."""
+    labels = {"tier": "db"}
+    spec = {"containers": [{"name": "db", "image": f"{IMAGE}:v1"}]}
+    members = {"serviceName": "db", "selector": {"matchLabels": labels}}
+    members["template"] = {"metadata": {"labels": labels}, "spec": spec}
+    job = {"template": {"spec": {**spec, "restartPolicy": "Never"}}}
+    for path, kind, body in ((MEMBERS, "apps/v1 StatefulSet", members), (JOB, "batch/v1 Job", job)):
+        version, _, name = kind.partition(" ")
+        meta = {"name": path.rpartition("/")[2], "namespace": SHOP}
+        admin.apply(path, {"apiVersion": version, "kind": name, "metadata": meta, "spec": body})
+
+    def pods(kind: str) -> list[dict[str, Any]]:
+        found = [p["metadata"] for p in admin.get(f"/api/v1/namespaces/{SHOP}/pods")["items"]]
+        return [one for one in found if any(o["kind"] == kind for o in one.get("ownerReferences", ()))]
+
+    wait_until(lambda: all(pods(kind) for kind in ("StatefulSet", "Job")), 60, "their pods")
+    return pods("StatefulSet")[0], pods("Job")[0]
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +189,13 @@ def thieves(control_plane: Cluster) -> Iterator[Thieves]:
     yield found
     for one in reversed(made):
         found.admin.call("DELETE", f"{collection(one)}/{one['metadata']['name']}")
-    for path in (*map(deployments, (SHOP, BANK, HOME)), AUTOSCALER, f"/api/v1/namespaces/{SHOP}/pods/bare"):
+    for path in (
+        *map(deployments, (SHOP, BANK, HOME)),
+        AUTOSCALER,
+        MEMBERS,
+        JOB,
+        f"/api/v1/namespaces/{SHOP}/pods/bare",
+    ):
         found.admin.call("DELETE", path)
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from handrail.core.allow import beyond_limits
 from handrail.core.gate import GateFacts, judge
 from handrail.model.approval import Approvers
 from handrail.model.incident import State
@@ -173,3 +174,14 @@ def test_numbers_that_policy_no_longer_allows_are_refused_whoever_approved(facts
         narrowed = rule.model_copy(update={"limits": {step.step: limits}})
         now = policy().model_copy(update={"rules": (narrowed, *rest)})
         assert reason(facts, now) in ((Reason.OUT_OF_BOUNDS,) if limits else (None,))
+
+
+def test_a_number_that_the_step_leaves_alone_needs_no_leave(facts: GateFacts) -> None:
+    """An optional number that is not set changes nothing, whatever the policy allows for it."""
+    assert facts.incident.saga is not None
+    (step, *_), (rule, *rest) = facts.incident.saga.steps, policy().rules
+    bounded = rule.model_copy(update={"limits": {step.step: {"at_least": (1, 5)}}})
+    now = policy().model_copy(update={"rules": (bounded, *rest)})
+    alone = step.model_copy(update={"params": {**step.params, "at_least": None}})
+    assert beyond_limits(now, alone) is None
+    assert beyond_limits(now, step) is not None, "missing altogether, it is refused"

@@ -60,13 +60,30 @@ SOME_POLICIES: dict[str, Raw] = {
             {"namespaces": ["*"], "steps": {"scale_workload": "ask"}},
         ]
     },
+    "some_kinds": {
+        "rules": [
+            {
+                "namespaces": ["shop"],
+                "kinds": ["Deployment"],
+                "steps": {"rollout_restart": "ask", "rollout_undo": "ask", "delete_pod": "ask"},
+            },
+            {
+                "namespaces": ["pay"],
+                "kinds": ["StatefulSet", "Node"],
+                "steps": {"rollout_undo": "ask", "cordon": "ask"},
+            },
+            {"namespaces": ["*"], "kinds": ["DaemonSet"], "steps": {"delete_pod": "ask", "rollout_restart": "ask"}},
+            {"namespaces": ["*"], "kinds": ["Node"], "steps": {"uncordon": "ask", "rollout_undo": "ask"}},
+        ]
+    },
+    "nodes_by_a_namespace": {"rules": [{"namespaces": ["shop"], "steps": {"cordon": "ask", "annotate": "act"}}]},
     "own_namespace_alone": {"rules": [{"namespaces": ["handrail"], "steps": {"rollout_undo": "ask"}}]},
     "observes": {"rules": [{"namespaces": ["shop"], "steps": {"rollout_undo": "observe"}}]},
 }
 
 
 @pytest.mark.parametrize("name", SOME_POLICIES)
-def test_the_chart_has_exactly_the_admission_policies_that_handrail_admission_prints(
+def test_the_chart_has_exactly_the_rights_and_admission_policies_that_are_printed(
     helm: Helm, tmp_path: Path, name: str
 ) -> None:
     policy = {"version": 1, **SOME_POLICIES[name]}
@@ -74,10 +91,17 @@ def test_the_chart_has_exactly_the_admission_policies_that_handrail_admission_pr
     path.write_text(yaml.safe_dump(policy))
     example = yaml.safe_load((ROOT / "helm" / "examples" / "ask.yaml").read_text())
     values.write_text(yaml.safe_dump({**example, "policy": policy}))
-    printed = CliRunner().invoke(cli, ["admission", "--policy", str(path)], catch_exceptions=False).output
-    expected = admission(list(yaml.safe_load_all(printed)))
+    said = {
+        name: list(
+            yaml.safe_load_all(CliRunner().invoke(cli, [name, "--policy", str(path)], catch_exceptions=False).output)
+        )
+        for name in ("admission", "rbac")
+    }
+    documents = rendered(helm, values)
+    expected = admission(said["admission"])
     assert len(expected) == 4
-    assert admission(rendered(helm, values)) == expected
+    assert admission(documents) == expected
+    assert rights(documents) == rights(said["rbac"])
 
 
 def test_without_hands_nothing_but_reading_is_granted(helm: Helm, tmp_path: Path) -> None:

@@ -7,15 +7,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from handrail.model.autoscaler import KEDA, Autoscaler
 from handrail.model.marks import CORDONED_AT, PAUSED_BY
 from handrail.model.node import Node
 from handrail.model.reason import Reason
-from handrail.model.step import Thing, Verdict
+from handrail.model.step import CannotUndo, Thing, Verdict
 from handrail.model.value import Raw
+from handrail.model.write import Write
 from tests.remediations.catalogue_cases import CATALOGUE, sight
-from tests.remediations.contract import params_of
+from tests.remediations.contract import params_of, patched
 from tests.remediations.workloads import (
     LONG_AGO,
     NOW,
@@ -179,6 +181,51 @@ def test_an_autoscaler_that_has_what_it_wants_is_healed_and_one_that_wants_ever_
     late = NOW + timedelta(minutes=11)
     assert step.verify(sight(step.name, settled), p, before, NOW, late).verdict is Verdict.HEALED
     assert step.verify(sight(step.name, limited(8)), p, before, NOW, late).verdict is Verdict.NO_EFFECT
+
+
+@pytest.mark.parametrize("least", [1, 5, 6, 101])
+def test_a_lower_bound_that_is_lowered_or_above_double_or_above_the_old_upper_one(least: int) -> None:
+    """It has two to five replicas: four is double."""
+    step = CATALOGUE["set_hpa_bounds"]
+    if least > 100:
+        with pytest.raises(ValidationError):
+            params_of(step, {"max_replicas": 8, "min_replicas": least})
+        return
+    assert refused(step.name, limited(), {"max_replicas": 8, "min_replicas": least}) == Reason.OUT_OF_BOUNDS
+
+
+def test_both_bounds_are_offered_as_far_as_the_lower_one_has_room() -> None:
+    step = CATALOGUE["set_hpa_bounds"]
+    more, kept = step.propose(sight(step.name, limited()))
+    assert more.ranges == {"max_replicas": (6, 10)}
+    assert kept.ranges == {"max_replicas": (6, 10), "min_replicas": (3, 4)}
+    assert len(step.propose(sight(step.name, limited(2)))) == 1, "it keeps as many as it may have"
+
+
+def test_both_bounds_go_back_unless_somebody_has_set_one_of_them() -> None:
+    step = CATALOGUE["set_hpa_bounds"]
+    p = params_of(step, {"max_replicas": 8, "min_replicas": 4})
+    before = step.remember(sight(step.name, limited()), p)
+    (write,) = step.writes(sight(step.name, limited()), p)
+    done = limited().model_copy(update={"object": patched(limited().object, write)})
+    assert (done.low, done.high) == (4, 8)
+    back = step.undo(sight(step.name, done), p, before, NOW)
+    assert isinstance(back, Write)
+    undone = patched(done.object, back)["spec"]
+    assert (undone["minReplicas"], undone["maxReplicas"]) == (2, 5)
+    theirs = copy.deepcopy(done.object)
+    theirs["spec"]["minReplicas"] = 3
+    assert isinstance(
+        step.undo(sight(step.name, done.model_copy(update={"object": theirs})), p, before, NOW), CannotUndo
+    )
+
+
+def test_what_the_first_build_remembered_is_put_back_too() -> None:
+    step = CATALOGUE["set_hpa_bounds"]
+    p = params_of(step, {"max_replicas": 8})
+    back = step.undo(sight(step.name, limited(8)), p, {"max": 5, "ready": 5}, NOW)
+    assert isinstance(back, Write)
+    assert back.ops == ({"op": "replace", "path": "/spec/maxReplicas", "value": 5},)
 
 
 def resumed(thing: Thing) -> str:

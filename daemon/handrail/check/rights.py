@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from handrail.adapters.kubernetes import KubernetesRights, Right
 from handrail.check.lines import Line, fail, ok
 from handrail.core.allow import NEVER
-from handrail.core.rights import DESK, EYES, enabled, hands_rules
+from handrail.core.rights import DESK, EYES, deeds, enabled, hands_rules
 from handrail.model.config import KubernetesConfig
 from handrail.model.policy import Policy
 from handrail.model.step import Rule, Step
@@ -44,8 +44,8 @@ def _hands(policy: Policy, steps: Mapping[str, Step], config: KubernetesConfig) 
         return {}
     found = enabled(policy, steps)
     return {
-        "" if where == "*" else where: hands_rules(names, steps)
-        for where, names in found.items()
+        "" if where == "*" else where: hands_rules(some, steps)
+        for where, some in found.items()
         if where != config.own_namespace
     }
 
@@ -61,7 +61,7 @@ async def _extra(
     asked: KubernetesRights, hands: Mapping[str, Sequence[Rule]], places: Sequence[str], steps: Mapping[str, Step]
 ) -> list[Right]:
     """What no step needs at all, and what a step would need where the policy does not enable it."""
-    writes = set(_rights(hands_rules(tuple(sorted(steps)), steps), ""))
+    writes = set(_rights(hands_rules(deeds(steps), steps), ""))
     due = {where: {_bare(right) for right in _rights(rules, where)} for where, rules in hands.items()}
     reads = {_bare(right) for right in _rights((*EYES, *DESK), "")}
     beyond = [

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from handrail.core.admission_forms import form
 from handrail.core.allow import NEVER
-from handrail.core.rights import enabled
+from handrail.core.rights import Deed, deeds, enabled
 from handrail.model.policy import Policy
 from handrail.model.step import Step
 from handrail.model.value import Raw
@@ -49,7 +49,7 @@ VARIABLES: tuple[tuple[str, str], ...] = (
     ("where", _WHERE),
     ("same_meta", f"request.operation == 'UPDATE' && {_KEPT} && {_ANNOTATIONS}"),
 )
-"""What every step's form may use."""
+"""What every form may use."""
 
 DENIED = (
     "'Handrail may not ' + request.operation + ' ' + variables.what"
@@ -59,8 +59,8 @@ DENIED = (
 
 
 def step_forms(steps: Mapping[str, Step]) -> dict[str, str]:
-    """The CEL form of every known step, whatever the policy says: the chart chooses from these."""
-    return {name: form(step) for name, step in sorted(steps.items())}
+    """The CEL form of every known step on each of its kinds, whatever the policy says: the chart chooses from these."""
+    return {deed.key: form(steps[deed.step], deed.kind) for deed in deeds(steps)}
 
 
 def parts(steps: Mapping[str, Step]) -> Raw:
@@ -79,9 +79,9 @@ def objects(policy: Policy, steps: Mapping[str, Step], name: str, namespace: str
     """Both policies with their bindings, in a fixed order. With no step enabled every write is refused."""
     user = f"system:serviceaccount:{namespace}:{service_account}"
     where = wherever(policy, steps, namespace)
-    forms = {step: text for step, text in step_forms(steps).items() if step in where}
-    allowed = [f"({REVIEWS})", *(f"(variables.step_{step} && {where[step]})" for step in forms)]
-    variables = [*VARIABLES, *((f"step_{step}", text) for step, text in forms.items())]
+    forms = {deed: form(steps[deed.step], deed.kind) for deed in deeds(steps) if deed in where}
+    allowed = [f"({REVIEWS})", *(f"(variables.step_{deed.key} && {where[deed]})" for deed in forms)]
+    variables = [*VARIABLES, *((f"step_{deed.key}", text) for deed, text in forms.items())]
     stop_variables, stop = _stop()
     return [
         _policy(f"{name}-hands", user, variables, (" || ".join(allowed), DENIED)),
@@ -99,14 +99,14 @@ def _stop() -> tuple[list[tuple[str, str]], tuple[str, str]]:
     return [("where", _WHERE), ("stop", text)], ("variables.where == '' || variables.stop == ''", said)
 
 
-def wherever(policy: Policy, steps: Mapping[str, Step], own_namespace: str) -> dict[str, str]:
-    """Enabled step -> the CEL condition on the namespace that it may write in."""
-    named: dict[str, list[str]] = {}
-    for namespace, names in enabled(policy, steps).items():
-        for step in names:
-            named.setdefault(step, []).append(namespace)
+def wherever(policy: Policy, steps: Mapping[str, Step], own_namespace: str) -> dict[Deed, str]:
+    """What is enabled -> the CEL condition on the namespace that it may write in."""
+    named: dict[Deed, list[str]] = {}
+    for namespace, some in enabled(policy, steps).items():
+        for deed in some:
+            named.setdefault(deed, []).append(namespace)
     never = sorted(NEVER | {own_namespace} | set(policy.protected_namespaces))
-    return {step: _where(names, never) for step, names in named.items()}
+    return {deed: _where(names, never) for deed, names in named.items()}
 
 
 def _where(names: list[str], never: list[str]) -> str:

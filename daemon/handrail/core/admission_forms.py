@@ -1,4 +1,4 @@
-"""One step as a CEL expression: exactly the requests that the step could make. Pure, and independent of any policy.
+"""One step on one kind as a CEL expression: exactly the requests that it could make. Pure, and whatever the policy is.
 
 Maps are compared key by key, so a field that a later Kubernetes adds is pinned too. What an undo of a template never
 needs to change is pinned by name: image repositories, Secrets, host access, identities, privileges.
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from handrail.core.rights import needs_of
 from handrail.model.step import Bound, Rule, Step
 
 Tree = dict[str, "Tree"]
 
 UID_OF_DELETE = "request.options.?preconditions.?uid.hasValue()"
 UID_OF_EVICTION = "object.?deleteOptions.?preconditions.?uid.hasValue()"
-CONTROLLED = "oldObject.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))"
+MAKERS = {"Deployment": "ReplicaSet"}
+"""What makes the pods of a kind, where it does not make them itself."""
 
 TEMPLATE = "/spec/template"
 FREE_VOLUMES = ("name", "configMap", "emptyDir", "downwardAPI", "persistentVolumeClaim")
@@ -41,27 +43,34 @@ PINNED_ANNOTATIONS = ("container.apparmor.security.beta.kubernetes.io/", "seccom
 """Of the pod template: the API server still turns the first into a security context (Pod docs, AppArmor)."""
 
 
-def form(step: Step) -> str:
-    """The requests of a step: one alternative for each right that it declares."""
+def form(step: Step, kind: str) -> str:
+    """The requests of a step on a kind: one alternative for each right that it declares."""
     found = [
-        _request(step, rule, resource, verb)
-        for rule in step.needs
+        _request(step, kind, (rule, resource, verb))
+        for rule in needs_of(step, kind)
         for resource in rule.resources
         for verb in rule.verbs
     ]
     return " || ".join(f"({one})" for one in dict.fromkeys(one for one in found if one))
 
 
-def _request(step: Step, rule: Rule, resource: str, verb: str) -> str:
+def _request(step: Step, kind: str, right: tuple[Rule, str, str]) -> str:
+    rule, resource, verb = right
     what = f"variables.what == '{rule.api_group}/{resource}'"
     if verb in ("patch", "update"):
         return f"{what} && variables.same_meta && {_fields(step.admits)}{_bounds(step.bounds)}"
     if verb == "delete":
-        controlled = f" && {CONTROLLED}" if resource == "pods" else ""
+        controlled = f" && {_made_by(kind)}" if resource == "pods" else ""
         return f"{what} && request.operation == 'DELETE' && {UID_OF_DELETE}{controlled}"
     if verb == "create" and resource.endswith("/eviction"):
         return f"{what} && request.operation == 'CREATE' && {UID_OF_EVICTION}"
     return ""
+
+
+def _made_by(kind: str) -> str:
+    """Only a pod that such a workload makes again. What an eviction names can't be seen, so this holds deletes."""
+    mine = f"o.?controller.orValue(false) && o.kind == '{MAKERS.get(kind, kind)}'"
+    return f"oldObject.metadata.?ownerReferences.orValue([]).exists(o, {mine})"
 
 
 def _fields(pointers: Iterable[str]) -> str:

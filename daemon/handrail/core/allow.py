@@ -47,11 +47,14 @@ def limits_of(policy: Policy, step: str, target: ObjectRef) -> dict[str, tuple[i
 
 
 def beyond_limits(policy: Policy, step: SagaStep) -> Refusal | None:
-    """Numbers of a compiled step that the policy, as it is now, does not allow. What takes back sets what was there."""
+    """Numbers of a compiled step that the policy, as it is now, does not allow. What takes back sets what was there;
+    a number that the step leaves alone (None) needs no leave."""
     if takes_back(step.step):
         return None
     for name, (least, most) in limits_of(policy, step.step, step.target).items():
-        value = step.params.get(name)
+        value = step.params.get(name, "missing")
+        if value is None:
+            continue
         if not isinstance(value, int) or not least <= value <= most:
             detail = f"policy allows {name} from {least} to {most} for {step.step}; this would be {value!s:.40}"
             return Refusal(reason=Reason.OUT_OF_BOUNDS, detail=detail)

@@ -19,10 +19,10 @@ def objects(policy: Policy, steps: Mapping[str, Step], name: str, namespace: str
         _role("ClusterRole", f"{name}-eyes", "", (*EYES, *DESK)),
         _binding("ClusterRoleBinding", f"{name}-eyes", "", "ClusterRole", subject),
     ]
-    for where, names in enabled(policy, steps).items():
+    for where, some in enabled(policy, steps).items():
         if where == namespace:
             continue
-        rules = hands_rules(names, steps)
+        rules = hands_rules(some, steps)
         if where == "*":
             found.append(_role("ClusterRole", f"{name}-hands", "", rules))
             found.append(_binding("ClusterRoleBinding", f"{name}-hands", "", "ClusterRole", subject))

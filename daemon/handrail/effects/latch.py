@@ -47,9 +47,9 @@ async def _all_gone(tools: Tools, namespace: str) -> bool:
 
 def _rules(tools: Tools, namespace: str) -> tuple[Rule, ...]:
     """By the last policy that could be read: this permits nothing."""
-    steps = enabled(tools.policy.last_good(), tools.steps)
-    names = tuple(sorted({*steps.get(namespace, ()), *steps.get("*", ())}))
-    rules = (_writing(rule) for rule in hands_rules(names, tools.steps))
+    found = enabled(tools.policy.last_good(), tools.steps)
+    some = {*found.get(namespace, ()), *found.get("*", ())}
+    rules = (_writing(rule) for rule in hands_rules(some, tools.steps))
     return tuple(rule for rule in rules if rule.verbs)
 
 

@@ -35,11 +35,16 @@ class Risk(StrEnum):
 
 
 class Rule(Value):
-    """One RBAC rule that a step needs, beside the deed."""
+    """One RBAC rule that a step needs, beside the deed.
+
+    A resource that is the plural of one of the step's kinds is needed for that kind alone. `kinds` says the same of
+    other resources, such as pods; empty means whatever the step acts on.
+    """
 
     api_group: str
     resources: tuple[str, ...]
     verbs: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
 
 
 class Bound(Value):

@@ -81,7 +81,8 @@ yes
 {{- $text -}}
 {{- end -}}
 
-{{/* Namespace -> steps that may write there, as JSON; the same rule as `handrail rbac` (a test compares the two). */}}
+{{/* Namespace -> what may be written there (step_kind), as JSON; the same rule as `handrail rbac` (a test compares the
+     two). A cluster-wide kind belongs to no namespace: only "*" reaches it. */}}
 {{- define "handrail.enabled" -}}
 {{- $known := (.Files.Get "files/rights.json" | fromJson) -}}
 {{- $closed := concat (index $known "never") (default list .Values.policy.protected_namespaces) -}}
@@ -89,9 +90,11 @@ yes
 {{- range $rule := default list .Values.policy.rules -}}
   {{- range $namespace := $rule.namespaces -}}
     {{- if not (has $namespace $closed) -}}
-      {{- range $step, $mode := $rule.steps -}}
-        {{- if and (ne $mode "observe") (hasKey $known.steps $step) -}}
-          {{- $_ := set $found $namespace (append (default list (get $found $namespace)) $step | uniq | sortAlpha) -}}
+      {{- range $key, $deed := $known.deeds -}}
+        {{- $writes := ne "observe" (default "observe" (get $rule.steps $deed.step)) -}}
+        {{- $of_kind := or (empty $rule.kinds) (has $deed.kind (default list $rule.kinds)) -}}
+        {{- if and $writes $of_kind (or (eq $namespace "*") (not $deed.everywhere)) -}}
+          {{- $_ := set $found $namespace (append (default list (get $found $namespace)) $key | uniq | sortAlpha) -}}
         {{- end -}}
       {{- end -}}
     {{- end -}}
@@ -99,20 +102,20 @@ yes
 {{- end -}}
 {{- $everywhere := default list (get $found "*") -}}
 {{- $kept := dict -}}
-{{- range $namespace, $steps := $found -}}
+{{- range $namespace, $deeds := $found -}}
   {{- $more := false -}}
-  {{- range $steps -}}{{- if not (has . $everywhere) -}}{{- $more = true -}}{{- end -}}{{- end -}}
-  {{- if or (eq $namespace "*") $more -}}{{- $_ := set $kept $namespace $steps -}}{{- end -}}
+  {{- range $deeds -}}{{- if not (has . $everywhere) -}}{{- $more = true -}}{{- end -}}{{- end -}}
+  {{- if or (eq $namespace "*") $more -}}{{- $_ := set $kept $namespace $deeds -}}{{- end -}}
 {{- end -}}
 {{- $kept | toJson -}}
 {{- end -}}
 
-{{/* The merged rules of some steps: one for each API group and verbs. Takes a dict of `files` and `steps`. */}}
+{{/* The merged rules of some of these: one for each API group and verbs. Takes a dict of `files` and `deeds`. */}}
 {{- define "handrail.rules" -}}
 {{- $known := (.files.Get "files/rights.json" | fromJson) -}}
 {{- $merged := dict -}}
-{{- range $step := .steps -}}
-  {{- range $rule := index $known.steps $step -}}
+{{- range $key := .deeds -}}
+  {{- range $rule := (index $known.deeds $key).rules -}}
     {{- /* A space sorts before every letter, so the core group comes first, as `handrail rbac` has it. */ -}}
     {{- $id := printf "%s %s" $rule.api_group ($rule.verbs | sortAlpha | join ",") -}}
     {{- $_ := set $merged $id (concat (default list (get $merged $id)) $rule.resources | uniq | sortAlpha) -}}
