@@ -145,10 +145,10 @@ async def acts(stage: Stage, table: Table) -> None:
         return (await killed(stage, Moment("repair", "sent", 1), Moment("undo", "sent", 1)))[0]
 
     async def answered() -> Sequence[Verdict]:
-        return (await killed(stage, Moment("repair", "answered", 1), None))[0]
+        return (await killed(stage, Moment("repair", "answered", 1), Moment("undo", "published", 3)))[0]
 
     await table.run("killed between act and outcome", written)
-    await table.run("killed between a model's answer and its record", answered)
+    await table.run("killed between a model's answer and its record, and an event and its cursor", answered)
 
 
 async def shared(stage: Stage, table: Table, given: argparse.Namespace, only: Sequence[str]) -> None:

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from tests.crash.faults import Postgres
 from tests.crash.kills import REPAIRED, Stage, over
+from tests.crash.mortal import ROOT
 from tests.crash.oracle import Verdict, judged
-from tests.crash.scene import ROOT, scene
+from tests.crash.scene import scene
 from tests.path.stage import BAD
 
 RELEASE = "v0.1.0"

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tests.crash.kills import REPAIRED, TAKEN_BACK, Stage, over
+from tests.crash.mortal import PATIENCE, Victim
 from tests.crash.oracle import Expected, Verdict, judged
-from tests.crash.scene import PATIENCE, Row, Scene, Victim, scene
+from tests.crash.scene import Row, Scene, scene
 from tests.path.stage import BAD, until
 from tests.servers.postgres import PostgresServer
 from tests.store.places import Template
@@ -88,10 +89,19 @@ async def replicas(stage: Stage, base: Postgres, main: Fault, back: Fault | None
         await at.replicas[0].start()
         verdicts = [await _befallen(at, (base, database), main, (at.alert, REPAIRED))]
         if back is not None:
+            await _alone(at)
             rows = await at.drive(lambda rows: over(rows, 1), "the repair")
             told = rows[0]["id"]
             verdicts.append(await _befallen(at, (base, database), back, (lambda: at.undo(told), TAKEN_BACK)))
         return verdicts
+
+
+async def _alone(at: Scene) -> None:
+    """Whoever took over goes, in peace: the moment on the way back is that of the first one again."""
+    over = at.replicas[1]
+    if over.process is not None:
+        assert await over.stop() == 0
+        over.process = None
 
 
 async def _befallen(

@@ -15,8 +15,9 @@ from aiokafka import AIOKafkaProducer
 
 from tests.crash.faults import Postgres
 from tests.crash.kills import Stage, over
-from tests.crash.oracle import Verdict
-from tests.crash.scene import PATIENCE, Scene, otlp, scene
+from tests.crash.mortal import PATIENCE
+from tests.crash.oracle import Verdict, all_published
+from tests.crash.scene import Scene, otlp, scene
 from tests.path.stage import GOOD, Shop, until
 
 BAD = "registry.example/checkout:1.5.0-nopull"
@@ -57,6 +58,7 @@ async def one_of_two(stage: Stage, base: Postgres, incidents: int) -> Verdict:
         ends = Counter(row["state"] for row in rows)
         verdict.ask(ends == {"RESOLVED": incidents}, f"ended as {dict(ends)}")
         await _judge(verdict, at, shops)
+        verdict.wrong += await all_published(at, rows)
     verdict.seconds = time.monotonic() - began
     return verdict
 

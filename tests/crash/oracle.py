@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import click
 
+from tests.crash import published
 from tests.crash.scene import Row, Scene, spec_of, whole
 from tests.path.stage import until
 
@@ -42,7 +43,7 @@ class Expected:
 
 
 async def judged(point: str, scene: Scene, rows: list[Row], expected: Expected) -> Verdict:
-    """The cluster, the audit log, the model's requests, and the journals."""
+    """The cluster, the audit log, the model's requests, the journals, and what was published of them."""
     verdict = Verdict(point)
     states = tuple(row["state"] for row in reversed(rows))
     verdict.stranded = sum(not state.isupper() for state in states)
@@ -55,7 +56,13 @@ async def judged(point: str, scene: Scene, rows: list[Row], expected: Expected) 
     verdict.repeated_model_calls = max(0, asks - expected.asks)
     verdict.ask(0 < asks <= expected.asks, f"the model was asked {asks} times")
     await _audited(verdict, scene)
+    verdict.wrong += await all_published(scene, rows)
     return verdict
+
+
+async def all_published(scene: Scene, rows: list[Row]) -> list[str]:
+    """What is missing on the events topic, or wrong there."""
+    return await published.wrong(scene.kafka.bootstrap, scene.events, {row["id"]: row["head"] for row in rows})
 
 
 async def _writes(verdict: Verdict, scene: Scene, expected: Expected) -> None:

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import os
 import signal
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -26,77 +23,20 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeLogs
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
-from handrail.cli.client import Client
 from handrail.model.policy import Policy
+from tests.crash import published
+from tests.crash.mortal import PATIENCE, Victim
 from tests.fakes.messages import FakeMessages
 from tests.fakes.slack import FakeSlack
 from tests.path.model import sensible
 from tests.path.opening import has_buttons
-from tests.path.stage import CHANNEL, CLUSTER, GOOD, ONCALL, Daemon, Shop, until
+from tests.path.stage import CHANNEL, CLUSTER, GOOD, ONCALL, Shop, until
 from tests.servers.control_plane import ControlPlane
 from tests.servers.kafka import KafkaServer
-
-ROOT = Path(__file__).parents[2]
-PATIENCE = 480.0
-"""Seconds for anything to happen; generous, since machines are shared."""
 
 CLICK_AGAIN = 3.0
 
 Row = dict[str, Any]
-
-
-@dataclass
-class Victim(Daemon):
-    """`handrail run` by tests/crash/victim.py. `packages` is a folder with another build of it, "" for this one."""
-
-    packages: str = ""
-
-    @property
-    def orders(self) -> Path:
-        return self.folder / "orders.json"
-
-    def arm(self, at: str, number: int = 0, *, kind: str = "", do: str = "kill") -> None:
-        """From now on it counts. Number 0 of no kind never comes: the moments are told, and nothing happens."""
-        whole = self.orders.with_suffix(".new")
-        whole.write_text(json.dumps({"do": do, "at": at, "number": number, "kind": kind}))
-        whole.rename(self.orders)
-
-    def told(self) -> list[dict[str, Any]]:
-        """The moments that passed while it was armed."""
-        path = self.orders.with_suffix(".told")
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-    @property
-    def struck(self) -> bool:
-        return not self.orders.exists()
-
-    async def start(self) -> None:
-        env = {key: text for key, text in os.environ.items() if not key.startswith(("ANTHROPIC_", "HANDRAIL_S"))}
-        env |= {
-            "CRASH_ORDERS": str(self.orders),
-            "PYTHONPATH": os.pathsep.join(filter(None, (self.packages, str(ROOT), os.environ.get("PYTHONPATH")))),
-        }
-        program = [sys.executable, "-m", "tests.crash.victim", "run", "--config", str(self.config)]
-        with (self.folder / "daemon.log").open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(*program, stdout=log, stderr=log, env=env, cwd=ROOT)
-        ends = time.monotonic() + PATIENCE
-        while not await asyncio.to_thread(self._answers):
-            if self.process.returncode == -signal.SIGKILL:
-                return  # it met its moment already
-            assert self.process.returncode is None, f"ended with {self.process.returncode}: {self.log()[-3000:]}"
-            assert time.monotonic() < ends, f"no daemon in time: {self.log()[-3000:]}"
-            await asyncio.sleep(0.1)
-
-    @property
-    def dead(self) -> bool:
-        return self.process is not None and self.process.returncode is not None
-
-    def wake(self) -> None:
-        assert self.process is not None
-        self.process.send_signal(signal.SIGCONT)
-
-    def client(self) -> Client:
-        return Client(server="", socket_path=str(self.folder / "s"), token="")
 
 
 @dataclass
@@ -113,6 +53,11 @@ class Scene:
     beside: Any = None
     revives: bool = True
     clicked: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def events(self) -> str:
+        """The topic that its daemons publish on."""
+        return _events(self.shop.namespace)
 
     def policy(self) -> dict[str, Any]:
         people = {"slack_users": [ONCALL], "local": True}
@@ -281,6 +226,7 @@ async def scene(
         folder.mkdir(parents=True)
         for secret, text in (("bot", slack.bot_token), ("app", slack.app_token), ("key", model.api_key)):
             (folder / secret).write_text(text)
+        await published.make(kafka.bootstrap, _events(name))
         replicas = []
         for number, url in enumerate(databases):
             settings = _settings(kafka.bootstrap, (slack, model), folder, url, number)
@@ -292,6 +238,10 @@ async def scene(
             await found.close()
 
 
+def _events(name: str) -> str:
+    return f"{name}.events"
+
+
 def _settings(
     bootstrap: str, fakes: tuple[FakeSlack, FakeMessages], folder: Path, url: str, number: int
 ) -> dict[str, Any]:
@@ -300,8 +250,9 @@ def _settings(
     name = folder.name
     topic = {"name": name, "signal": "logs", "encoding": "otlp_proto"}
     member = f"{name}-{number}"
+    kafka = {"bootstrap": [bootstrap], "group": name, "group_instance_id": member, "topics": [topic]}
     settings: dict[str, Any] = {
-        "kafka": {"bootstrap": [bootstrap], "group": name, "group_instance_id": member, "topics": [topic]},
+        "kafka": {**kafka, "events_topic": _events(name)},
         "slack": {
             "channel": CHANNEL,
             "bot_token": {"file": str(folder / "bot")},

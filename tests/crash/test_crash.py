@@ -37,13 +37,13 @@ def survived(*verdicts: Verdict) -> None:
     assert [f"{one.point}: {wrong}" for one in verdicts for wrong in one.wrong] == []
 
 
-async def test_killed_after_a_commit_on_the_way_there_and_on_the_way_back_it_ends_the_same(stage: Stage) -> None:
-    verdicts, _ = await killed(stage, Moment("repair", "commit", 1), Moment("undo", "commit", 8))
+async def test_killed_between_an_act_and_its_outcome_and_after_a_commit_on_the_way_back(stage: Stage) -> None:
+    verdicts, _ = await killed(stage, Moment("repair", "sent", 1), Moment("undo", "commit", 8))
     survived(*verdicts)
 
 
-async def test_killed_between_an_act_and_its_outcome_it_repeats_neither_the_repair_nor_the_undo(stage: Stage) -> None:
-    verdicts, _ = await killed(stage, Moment("repair", "sent", 1), Moment("undo", "sent", 1))
+async def test_killed_between_a_models_answer_and_its_record_and_an_event_and_its_cursor(stage: Stage) -> None:
+    verdicts, _ = await killed(stage, Moment("repair", "answered", 1), Moment("undo", "published", 3))
     survived(*verdicts)
 
 

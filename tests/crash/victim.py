@@ -1,9 +1,10 @@
 """`handrail run`, by somebody who ends it at one chosen moment. The product has no hook for this: it is wrapped here.
 It also waits less for a rollout that does not come, or a repair that makes things worse would take minutes each time.
 
-The orders are a JSON file that CRASH_ORDERS names: `{"do": "kill" | "freeze", "at": "commit" | "sent" | "answered",
-"number": 3, "kind": "intent"}`. They count from the moment that the file is there, are carried out once, and are gone
-then. `number` 0 means any, `kind` "" means any. Each commit that a journal grew by is told in the file beside it.
+The orders are a JSON file that CRASH_ORDERS names: `{"do": "kill" | "freeze", "at": MOMENT, "number": 3, "kind":
+"intent"}`; MOMENT is "commit", "sent", "answered" or "published". They count from the moment that the file is there,
+are carried out once, and are gone then. `number` 0 means any, `kind` "" means any. Each commit that a journal grew by
+is told in the file beside it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from handrail.adapters.claude import Claude
+from handrail.adapters.kafka import EventTopic
 from handrail.adapters.kubernetes import KubernetesHands
 from handrail.adapters.store.database import Database, Tx
 from handrail.cli import main
@@ -70,6 +72,7 @@ def wrap(orders: Orders) -> None:
     database: Any = Database
     hands: Any = KubernetesHands
     model: Any = Claude
+    topic: Any = EventTopic
     keep = Database._keep
 
     def kept(this: Database, tx: Tx) -> None:
@@ -81,6 +84,7 @@ def wrap(orders: Orders) -> None:
     database._keep = kept
     hands.send = after(KubernetesHands.send, orders, "sent")
     model.call = after(Claude.call, orders, "answered")
+    topic.send = after(EventTopic.send, orders, "published")
 
 
 if __name__ == "__main__":
