@@ -1,20 +1,7 @@
-"""The shop of the reconciler's tests, for those who try to break what happens in it."""
+"""The shop and the stores of the reconciler's tests, for those who try to break what happens in them."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from tests.reconciler.conftest import shop, template, url
 
-import pytest
-
-from handrail.sim.clock import ManualClock
-from handrail.sim.simulator import Simulator
-from tests.reconciler.rig import Shop
-
-
-@pytest.fixture
-async def shop() -> AsyncIterator[Shop]:
-    clock = ManualClock()
-    async with Simulator(clock=clock, seed=7) as simulator:
-        found = Shop(simulator, clock)
-        await found.set_up()
-        yield found
+__all__ = ["shop", "template", "url"]

@@ -18,17 +18,28 @@ COMMITS = 24
 the main path, and tried there."""
 
 
-@pytest.mark.parametrize("commits", range(11, COMMITS + 1))
+ON_A_SERVER = range(13, 19)
+"""From the verdict to the round after the undo: there, where leases and fences are at work, too."""
+
+
+@pytest.mark.parametrize(
+    ("url", "commits"),
+    [
+        *(("sqlite", commits) for commits in range(11, COMMITS + 1)),
+        *(pytest.param("postgresql", commits, marks=pytest.mark.server) for commits in ON_A_SERVER),
+    ],
+    indirect=["url"],
+)
 async def test_a_kill_after_any_commit_of_the_undo_ends_with_one_write_and_one_undo(
-    shop: Shop, tmp_path: Path, commits: int
+    shop: Shop, tmp_path: Path, url: str, commits: int
 ) -> None:
     applied: list[str] = []
-    async with rig(shop, tmp_path) as life:
+    async with rig(shop, tmp_path, url=url) as life:
         await alerted(shop, life)
         mortal = killed_after(gloomy(lossy(life, applied)), commits)
         with suppress(Killed):
             await mortal.run(ended, approve=True)
-    async with rig(shop, tmp_path) as life:
+    async with rig(shop, tmp_path, url=url) as life:
         incident = await gloomy(lossy(life, applied)).run(ended, approve=True)
         assert incident.end is not None
         assert incident.end[0] is Reason.WORSE, incident.end
