@@ -133,9 +133,7 @@ async def _patiently(tools: Tools, incident: Incident, move: Do) -> Incident:
     """Always tried; what stays away for too long is told to a person instead of being tried for ever."""
     try:
         held = await storm.hold(tools, incident)
-        if held is not None:
-            return await tools.store.append(incident, (held,))
-        return await _perform(tools, incident, move)
+        return held if held is not None else await _perform(tools, incident, move)
     except Transient as away:
         over = too_late(incident, move, str(away)[:500], tools.now())
         if over is None:
@@ -269,7 +267,8 @@ class Reconciler:
         finally:
             self._running.discard(id_)
             self._due[id_] = self._tools.now() + timedelta(seconds=wait if wait is not None else 3600)
-            self._tools.store.nudge()
+            if wait is not None and wait < self._tools.config.poll_seconds:
+                self._tools.store.nudge()  # else the next look comes early enough, and a hundred that wait wake nobody
 
     async def _give_to_a_person(self, id_: str, broken: Exception) -> float:
         """One that can't even be folded stays where it is, loudly: it must not end the daemon for all the others."""

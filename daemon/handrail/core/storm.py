@@ -1,8 +1,9 @@
 """Alert storms: when there is one, what waits for its end, and in what words it is told. Pure.
 
-Alerts of many objects at once are nearly always one cause that none of them shows. A claim is counted: what the labels
-name, before any look at the cluster. In a storm people get one page, nothing is asked and nothing written; what waits
-is looked at again on the live object afterwards, and asked about a few at a time.
+Alerts of many objects at once are nearly always one cause that none of them shows. Owners are counted: what the labels
+name, and for a pod what gathering finds to own it. While it may still turn out a storm, owners are looked up and
+nothing is planned. In a storm people get one page, nothing is asked and nothing written; what waits is looked at again
+on the live object afterwards, and asked about a few at a time.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ DETECTOR = "alert_storm"
 FEW = 5
 """So many of those that waited are planned, asked about and acted on at a time."""
 
+PATIENCE = timedelta(minutes=2)
+"""So long a pod's owner may stay unknown: then the pod counts as an object. Many owners that can't be looked up are as
+good a reason to leave people alone."""
+
 TURN = timedelta(minutes=5)
 """Who must let others go first looks anew after that: most get well meanwhile."""
 
@@ -43,13 +48,23 @@ WAITS = frozenset({State.GATHERING, State.PLANNING, State.REHEARSING})
 """From these nothing has been asked or begun yet in this round, and all can be looked at anew."""
 
 
-class Seen(Value):
-    """What the store counts from the beginning of a window: incidents' labelled targets (or identities where they name
-    none), alerts of theirs, and the newest opening. `opened` holds what the first of them were opened for."""
+class Count(Value):
+    """What incidents of a window are about (their identities where they name nothing). `owners` are known, or nobody
+    will know them better. `unresolved` are pods and Jobs that have not been looked up yet, `overdue` those of them for
+    longer than PATIENCE. `newest` is the newest opening."""
 
-    objects: int = 0
-    alerts: int = 0
+    owners: int = 0
+    unresolved: int = 0
+    overdue: int = 0
     newest: datetime | None = None
+
+
+class Seen(Value):
+    """What the store counts from the beginning of a storm's window on. `opened` holds what the first of the incidents
+    were opened for."""
+
+    count: Count = Count()
+    alerts: int = 0
     names: tuple[ev.Counted, ...] = ()
     opened: tuple[ev.Opened, ...] = ()
 
@@ -60,13 +75,19 @@ def page_of(cluster: str) -> str:
     return identity_of(shape, None, cluster)
 
 
-def condition(identity: str, objects: int, newest: datetime | None, limit: StormLimit) -> Condition | None:
+def condition(identity: str, count: Count, limit: StormLimit) -> Condition | None:
     """What stops every write: more objects than `limit` within its minutes, until nothing new came for as long."""
-    if newest is None or objects <= limit.targets:
+    objects = count.owners + count.overdue
+    if count.newest is None or objects <= limit.targets:
         return None
     what = f"alerts of {objects} objects came within {plural(limit.minutes, 'minute')}"
-    until = newest + timedelta(minutes=limit.minutes)
-    return Condition(identity=identity, reason=Reason.STORM, what=what, since=newest, until=until)
+    until = count.newest + timedelta(minutes=limit.minutes)
+    return Condition(identity=identity, reason=Reason.STORM, what=what, since=count.newest, until=until)
+
+
+def undecided(count: Count, limit: StormLimit) -> bool:
+    """Whether pods that have not been looked up yet may make it a storm. Over after PATIENCE at the latest."""
+    return count.owners + count.overdue <= limit.targets < count.owners + count.unresolved
 
 
 def alert(storm: Condition, cluster: str) -> Alert:
@@ -106,7 +127,8 @@ def counted(seen: Seen, storm: Condition, limit: StormLimit, waiting: int) -> ev
     return ev.StormCounted(
         since=storm.since - timedelta(minutes=limit.minutes),
         until=storm.until,
-        objects=seen.objects,
+        objects=seen.count.owners,
+        unresolved=seen.count.unresolved,
         alerts=seen.alerts,
         waiting=waiting,
         names=seen.names[:MOST_NAMES],
@@ -128,7 +150,9 @@ def _most(counts: Counter[str]) -> tuple[ev.Counted, ...]:
 
 def lines(event: ev.StormCounted) -> tuple[str, ...]:
     """The counts, a line each. Names are text of the world."""
-    since = f"{plural(event.alerts, 'alert')} about {plural(event.objects, 'object')} since {clock(event.since)}"
+    more = f" and {plural(event.unresolved, 'pod')} whose owner is not looked up yet" if event.unresolved else ""
+    about = f"{plural(event.objects, 'object')}{more}"
+    since = f"{plural(event.alerts, 'alert')} about {about} since {clock(event.since)}"
     rows = (("by alert", event.names), ("by namespace", event.namespaces), ("by node", event.nodes))
     return (since, *(f"{what}: {_listed(found)}" for what, found in rows if found))
 
@@ -137,10 +161,15 @@ def _listed(found: Iterable[ev.Counted]) -> str:
     return ", ".join(f"{one_line(one.name, 60)} {one.times}" for one in found)
 
 
-def hold(incident: Incident, storm: Condition | None, its_turn: bool, now: datetime) -> ev.Event | None:
-    """What to record instead of going on; None lets it go on. What a person asked for is not kept from that person."""
+def may_wait(incident: Incident) -> bool:
+    """What a person asked for is not kept from that person."""
     asked_for = incident.taking_back or (incident.follows is not None and incident.follows.how != "alert")
-    if incident.state not in WAITS or asked_for or is_page(incident):
+    return incident.state in WAITS and not asked_for and not is_page(incident)
+
+
+def hold(incident: Incident, storm: Condition | None, its_turn: bool, now: datetime) -> ev.Event | None:
+    """What to record instead of going on; None lets it go on."""
+    if not may_wait(incident):
         return None
     since = incident.storm_at
     if storm is not None:

@@ -22,7 +22,7 @@ REWRITE = timedelta(seconds=10)
 async def watch(tools: Tools) -> None:
     """By whoever has the duty of the ticks: counts anew, keeps the page, and ends it. Raises Transient."""
     limit, page = tools.policy.last_good().storm, storm.page_of(tools.config.cluster.name)
-    found = await tools.store.storms.standing(page, limit)
+    found = storm.condition(page, await tools.store.storms.count(page, limit), limit)
     if found is not None:
         await tools.store.watching.raise_(found)
     standing = await standing_now(tools)
@@ -77,12 +77,30 @@ async def _append(tools: Tools, incident: Incident, event: ev.Event) -> None:
         return  # somebody took it, or something came in: the next tick looks again
 
 
-async def hold(tools: Tools, incident: Incident) -> ev.Event | None:
-    """What to record instead of the next effect, while there is a storm or others that fired in it go first."""
-    if incident.state not in storm.WAITS:
+async def hold(tools: Tools, incident: Incident) -> Incident | None:
+    """The incident as it waits, while there is a storm, there may be one, or others that fired in it go first; None
+    lets it go on."""
+    if not storm.may_wait(incident):
         return None
-    standing = await standing_now(tools)
+    standing, undecided = await _counted_anew(tools, incident)
     turn = True
     if standing is None and incident.storm_at is not None and incident.state is State.PLANNING:
         turn = await tools.store.storms.ahead(incident.id) < storm.FEW
-    return storm.hold(incident, standing, turn, tools.now())
+    event = storm.hold(incident, standing, turn, tools.now())
+    if event is not None:
+        return await tools.store.append(incident, (event,))
+    return incident if undecided else None
+
+
+async def _counted_anew(tools: Tools, incident: Incident) -> tuple[Condition | None, bool]:
+    """The storm that stands, and whether there may be one. What gathering has found to own pods is counted before
+    anything is planned: no alert says it."""
+    standing = await standing_now(tools)
+    if standing is not None or incident.state is State.GATHERING:
+        return standing, False
+    limit, page = tools.policy.last_good().storm, storm.page_of(tools.config.cluster.name)
+    count = await tools.store.storms.count(page, limit)
+    found = storm.condition(page, count, limit)
+    if found is not None:
+        await tools.store.watching.raise_(found)
+    return found, storm.undecided(count, limit)

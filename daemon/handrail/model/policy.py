@@ -34,7 +34,7 @@ class PolicyRule(Value):
 class StormLimit(Value):
     """Alerts of more than `targets` objects within `minutes` are a storm: one page, and nothing asked until it is over.
 
-    Objects are what the labels name: twenty pods of one workload count as twenty until they have been looked at.
+    A pod counts as what owns it: two hundred pods of one Deployment are one object.
     """
 
     targets: int = Field(default=20, ge=2, le=10_000)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from handrail.model.value import Raw, Value
 
+OWNED = frozenset({"Pod", "ReplicaSet", "Job"})
+"""Kinds that a controller makes and replaces: what is broken is what owns them, which only the API server tells."""
+
 
 class ObjectRef(Value):
     """One Kubernetes object. `uid` is empty only before the API server was asked."""

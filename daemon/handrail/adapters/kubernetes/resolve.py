@@ -10,12 +10,10 @@ from handrail.adapters.kubernetes.paths import KINDS, is_name, is_namespace, kno
 from handrail.core.redact import neutral
 from handrail.model.reason import Reason, Refusal
 from handrail.model.step import Eyes
-from handrail.model.target import LabelledTarget, ObjectRef
+from handrail.model.target import OWNED, LabelledTarget, ObjectRef
 from handrail.model.value import Raw
 from handrail.model.workload import controller_of
 
-CLIMBS = frozenset({"Pod", "ReplicaSet", "Job"})
-"""Kinds that a controller makes and replaces. What owns a Deployment is no better target: a step's check sees it."""
 RESOLVABLE = frozenset(KINDS) - {"Event", "TokenReview", "SelfSubjectAccessReview", "ConfigMap", "ControllerRevision"}
 STATIC_POD = "kubernetes.io/config.mirror"
 MOST_OWNERS = 4
@@ -48,10 +46,11 @@ def _claimed(target: LabelledTarget) -> ObjectRef | Refusal:
 
 
 async def _top(eyes: Eyes, found: Raw) -> ObjectRef | Refusal:
+    """What owns a Deployment is no better target: a step's check sees it."""
     for _ in range(MOST_OWNERS):
         ref = ObjectRef.of(found)
         owner = controller_of(found)
-        if ref.kind not in CLIMBS or owner is None:
+        if ref.kind not in OWNED or owner is None:
             return ref
         refusal = _unsupported(found, owner)
         if refusal:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
 from handrail.adapters.store.database import Tx
-from handrail.adapters.store.journal import extend, lock_at, note
+from handrail.adapters.store.journal import clean, extend, lock_at, note
 from handrail.adapters.store.schema import incidents, journal
 from handrail.model.errors import Bug, Transient
 from handrail.model.events import AlertAttached, Event, Gathered, Noted, Opened, Suppressed, read
@@ -53,6 +53,7 @@ async def _try(tx: Tx, incident: Incident, gathered: Gathered, winner: str, acto
     if not winner:
         return await extend(tx, current, (gathered,), actor)
     await _merge(tx, current, winner, actor)
+    await _count_as(tx, current, gathered)
     return winner
 
 
@@ -65,6 +66,12 @@ async def _holder(tx: Tx, loser: Incident, uid: str) -> str:
         incidents.c.id != loser.id,
     )
     return (await tx.conn.execute(holds)).scalar_one_or_none() or ""
+
+
+async def _count_as(tx: Tx, loser: Incident, gathered: Gathered) -> None:
+    """A storm counts owners: what was merged is about what it was merged for."""
+    owner = {"target": clean(str(gathered.target)), "target_uid": gathered.target.uid}
+    await tx.conn.execute(update(incidents).where(incidents.c.id == loser.id).values(owner))
 
 
 async def _merge(tx: Tx, loser: Incident, winner: str, actor: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, case, func, select
+from sqlalchemy import ColumnElement, and_, case, func, not_, or_, select
 
 from handrail.adapters.store.database import Database, Tx
 from handrail.adapters.store.schema import UtcText, incidents, journal, signals
@@ -18,6 +18,7 @@ from handrail.model.condition import Condition
 from handrail.model.errors import UnknownEvent
 from handrail.model.incident import State
 from handrail.model.policy import StormLimit
+from handrail.model.target import OWNED
 
 MOST_READ = 2000
 """Openings whose namespaces and nodes are counted; objects, alerts and names are counted over all."""
@@ -32,9 +33,10 @@ class Storms:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def standing(self, page: str, limit: StormLimit) -> Condition | None:
-        """Counted anew: what two replicas took in at the same moment shows here."""
-        return await self._database.read(lambda tx: found(tx, page, limit))
+    async def count(self, page: str, limit: StormLimit) -> storm.Count:
+        """Of the minutes before now: what two replicas took in or looked up at the same moment shows here."""
+        since = timedelta(minutes=limit.minutes)
+        return await self._database.read(lambda tx: _count(tx, page, tx.now - since))
 
     async def seen(self, page: str, since: datetime) -> storm.Seen:
         return await self._database.read(lambda tx: _seen(tx, page, since))
@@ -53,17 +55,29 @@ class Storms:
 
 
 async def found(tx: Tx, page: str, limit: StormLimit) -> Condition | None:
-    since = tx.now - timedelta(minutes=limit.minutes)
-    objects, newest = await _objects(tx, page, since)
-    return storm.condition(page, objects, newest, limit)
+    return storm.condition(page, await _count(tx, page, tx.now - timedelta(minutes=limit.minutes)), limit)
 
 
-async def _objects(tx: Tx, page: str, since: datetime) -> tuple[int, datetime | None]:
+async def _count(tx: Tx, page: str, since: datetime) -> storm.Count:
+    """A pod that is merged or gathered stands in its row as what owns it; one whose incident ended before that will not
+    be known any better."""
     named = case((incidents.c.target != "", incidents.c.target), else_=incidents.c.identity)
+    owned = or_(*(incidents.c.target.startswith(f"{kind} ") for kind in sorted(OWNED)))
+    unresolved = and_(owned, incidents.c.is_open.is_(True), incidents.c.target_uid.is_(None))
+    overdue = and_(unresolved, incidents.c.opened_at <= tx.now - storm.PATIENCE)
     newest = func.max(incidents.c.opened_at, type_=UtcText())
-    counted = select(func.count(named.distinct()).label("times"), newest.label("newest"))
+    counted = select(
+        _different(not_(unresolved), named).label("owners"),
+        _different(unresolved, named).label("unresolved"),
+        _different(overdue, named).label("overdue"),
+        newest.label("newest"),
+    )
     row = (await tx.conn.execute(counted.where(_since(tx, page, since)))).one()
-    return row.times, row.newest
+    return storm.Count(owners=row.owners, unresolved=row.unresolved, overdue=row.overdue, newest=row.newest)
+
+
+def _different(where: ColumnElement[bool], what: ColumnElement[str]) -> ColumnElement[int]:
+    return func.count(case((where, what)).distinct())
 
 
 def _since(tx: Tx, page: str, since: datetime) -> ColumnElement[bool]:
@@ -72,14 +86,12 @@ def _since(tx: Tx, page: str, since: datetime) -> ColumnElement[bool]:
 
 async def _seen(tx: Tx, page: str, since: datetime) -> storm.Seen:
     mine = _since(tx, page, since)
-    objects, newest = await _objects(tx, page, since)
     joined = signals.join(incidents, signals.c.incident == incidents.c.id)
     times = func.count().label("times")
     by_name = select(signals.c.name, times).select_from(joined).where(mine, signals.c.status == "firing")
     rows = (await tx.conn.execute(by_name.group_by(signals.c.name).order_by(times.desc(), signals.c.name))).all()
     return storm.Seen(
-        objects=objects,
-        newest=newest,
+        count=await _count(tx, page, since),
         alerts=sum(row.times for row in rows),
         names=tuple(ev.Counted(name=row.name, times=row.times) for row in rows[: storm.MOST_NAMES]),
         opened=await _opened(tx, mine),

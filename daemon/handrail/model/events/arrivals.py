@@ -85,6 +85,7 @@ class Counted(Value):
 class StormCounted(Value):
     """What a storm of alerts is made of, from `since` on, as far as it is known; over at `until` unless more come.
 
+    `objects` are owners; `unresolved` pods and Jobs come to them whose owner nobody looks up before it is over.
     `waiting` incidents wait for its end. Names, namespaces and nodes are the most frequent ones.
     """
 
@@ -92,6 +93,7 @@ class StormCounted(Value):
     since: datetime
     until: datetime
     objects: int
+    unresolved: int = 0
     alerts: int
     waiting: int
     names: tuple[Counted, ...] = ()
