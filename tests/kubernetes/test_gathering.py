@@ -258,6 +258,17 @@ async def test_a_pod_that_nobody_controls_is_described_itself() -> None:
     assert of(found, "logs").text == "boom"
 
 
+async def test_a_static_pod_is_shown_as_a_part_of_its_node() -> None:
+    node = raw("Node", "node-1", status={"conditions": [{"type": "Ready", "status": "True"}]})
+    static = pod(node, 1, ready=False, restarts=2, **CRASHING)
+    found = await gathered(KnownObjects(node, static), LabelledTarget(kind="Pod", namespace="shop", name="node-1-1"))
+    assert found.ref == ObjectRef.of(node)
+    shown = next(piece for piece in found.pieces if "static pod" in piece.title)
+    assert shown.trust is Trust.API
+    assert "by no step" in shown.text
+    assert "CrashLoopBackOff" in shown.text
+
+
 async def test_the_order_in_which_objects_come_does_not_show() -> None:
     eyes = shop()
     eyes.known += [pod(eyes.known[2], number, ready=False, restarts=1) for number in range(2, 9)]

@@ -108,13 +108,52 @@ async def test_a_deployment_that_an_operator_owns_is_still_the_target() -> None:
     assert await resolved([top], target("Deployment", "checkout")) == ObjectRef.of(top)
 
 
-async def test_a_static_pod_is_no_target() -> None:
-    node = raw("Node", "node-1")
-    static = pod(node, 1)
-    static["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "abc"}
-    refusal = await refused([node, static], target("Pod", "node-1-1"))
-    assert refusal.reason is Reason.UNSUPPORTED_KIND
-    assert "static pod" in refusal.detail
+def a_node(name: str, *addresses: str) -> Raw:
+    said = [{"type": "InternalIP", "address": address} for address in addresses]
+    return raw("Node", name, status={"addresses": [{"type": "Hostname", "address": name}, *said]})
+
+
+def static_pod(node: Raw) -> Raw:
+    found = pod(node, 1)
+    found["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "abc"}
+    return found
+
+
+async def test_a_static_pod_leads_to_the_node_that_makes_it_from_a_file() -> None:
+    node = a_node("node-1")
+    assert await resolved([node, static_pod(node)], target("Pod", "node-1-1")) == ObjectRef.of(node)
+
+
+async def test_a_static_pod_of_a_node_that_was_made_anew_is_gone() -> None:
+    node = a_node("node-1")
+    reborn = {**node, "metadata": {**node["metadata"], "uid": "reborn"}}
+    assert (await refused([reborn, static_pod(node)], target("Pod", "node-1-1"))).reason is Reason.TARGET_GONE
+
+
+async def test_a_pod_that_nobody_controls_is_itself_the_object() -> None:
+    """Every step refuses it (tests/remediations/test_guards.py): what is deleted comes back from nowhere."""
+    one = pod(None, 1)
+    assert await resolved([one], target("Pod", "bare-1")) == ObjectRef.of(one)
+
+
+@pytest.mark.parametrize("named", ["10.0.3.17", "fd00::17", "FD00:0:0::17"])
+async def test_a_node_is_found_by_its_internal_address(named: str) -> None:
+    right, other = a_node("worker-1", "10.0.3.17", "fd00::17"), a_node("worker-2", "10.0.3.18")
+    assert await resolved([right, other], target("Node", named, namespace="")) == ObjectRef.of(right)
+
+
+async def test_a_node_that_is_named_after_an_address_is_found_by_its_name() -> None:
+    named, other = a_node("10.0.3.17", "10.9.9.9"), a_node("worker-2", "10.0.3.17")
+    assert await resolved([named, other], target("Node", "10.0.3.17", namespace="")) == ObjectRef.of(named)
+
+
+async def test_an_address_of_no_node_or_of_two_is_refused_and_an_external_one_counts_for_nothing() -> None:
+    twins = [a_node("worker-1", "10.0.3.17"), a_node("worker-2", "10.0.3.17")]
+    refusal = await refused(twins, target("Node", "10.0.3.17", namespace=""))
+    assert refusal.reason is Reason.TARGET_AMBIGUOUS
+    assert "worker-1, worker-2" in refusal.detail
+    outside = raw("Node", "edge", status={"addresses": [{"type": "ExternalIP", "address": "10.0.3.9"}, {}]})
+    assert (await refused([outside], target("Node", "10.0.3.9", namespace=""))).reason is Reason.TARGET_GONE
 
 
 async def test_a_namespaced_object_without_a_namespace_is_no_target() -> None:

@@ -103,6 +103,8 @@ class _Round:
     async def gathering(self, target: LabelledTarget, alert: Alert) -> Gathering:
         """In a fixed order: what the API server states, what it reports, what programs print, numbers, the alert."""
         self._stated()
+        if target.kind == "Pod" and self._ref.kind == "Node":
+            await self._ask(f"kubernetes: {target}", self._static(target))
         if self._ref.kind == "CronJob":
             await self._ask(f"kubernetes: jobs of {self._ref}", self._jobs())
         await self._ask(f"kubernetes: events of {self._ref}", self._events())
@@ -145,6 +147,14 @@ class _Round:
             self._pieces += templates.diffs(self._workload, self._now)
         owned = () if self._pods == (self._whole,) else self._pods
         self._keep(objects.messages(self._whole, owned, self._now))
+
+    async def _static(self, target: LabelledTarget) -> None:
+        """What only a file on the node can change is shown, and never touched."""
+        pod = await self._eyes.get(
+            ObjectRef(api_version="v1", kind="Pod", namespace=target.namespace, name=target.name)
+        )
+        if pod is not None:
+            self._keep(objects.static(pod, self._ref, self._now))
 
     async def _events(self) -> None:
         """Of the object, its newest ReplicaSet and the pods that fail."""

@@ -62,7 +62,7 @@ async def gather(tools: Tools, incident: Incident) -> Incident:
     found = found_in(tools.detectors, incident, gathering, now)
     if (condition := raised(incident.identity, found, now, SEEN)) is not None:
         await tools.store.watching.raise_(condition)
-    well = thing is not None and not found and severity.healthy(thing)
+    well = thing is not None and not found and severity.healthy(thing) and not _is_part(incident, gathering)
     if thing is not None and well and incident.tried:
         return await tools.store.append(incident, (_late_cure(thing),))
     noise = _noise(incident) if well else None
@@ -165,6 +165,11 @@ def _held(incident: Incident, now: datetime) -> ev.Held | None:
     if incident.follows is None or incident.follows.how != "alert" or incident.held_until is not None:
         return None
     return ev.Held(until=now + HOLD, detail="nothing wrong to be seen now")
+
+
+def _is_part(incident: Incident, seen: Gathering) -> bool:
+    """A static pod of a node: that the node is well says nothing of it."""
+    return seen.ref.kind == "Node" and incident.labelled is not None and incident.labelled.kind == "Pod"
 
 
 def _would_show(incident: Incident) -> bool:

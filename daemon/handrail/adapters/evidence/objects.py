@@ -46,6 +46,14 @@ def about(found: Raw, workload: Workload | None, now: datetime) -> Piece:
     return piece("owner", f"kubernetes: {ref}", now, Trust.API, f"{ref}: spec and status", lines(said))
 
 
+def static(pod: Raw, node: ObjectRef, now: datetime) -> Piece:
+    """A pod that its node makes from a file: the API server shows a mirror of it, and no step changes it."""
+    ref = ObjectRef.of(pod)
+    said = [f"{ref} is a static pod of {node}: it is changed by a file on that node, and by no step"]
+    said += _pod(pod)
+    return piece("pods", f"kubernetes: {ref}", now, Trust.API, f"{ref}, a static pod of the node", lines(said))
+
+
 def neighbours(node: Node, now: datetime) -> Piece:
     """How the other nodes are: one that is ill alone is another matter than many."""
     usable = sum(map(is_usable, node.others))
