@@ -59,6 +59,9 @@ def policy(mode: Mode = Mode.ASK) -> Policy:
 class PureWorld:
     """`choose(what, options)` decides everything that the world, people or chance would."""
 
+    id = "inc-1"
+    may_be_silenced = True
+
     def __init__(self, choose: Choose[str], *, mode: Mode = Mode.ASK, risk: Risk = Risk.DISRUPTIVE) -> None:
         self.choose = choose
         self.policy = policy(mode)
@@ -101,7 +104,7 @@ class PureWorld:
         for event in events:
             seq = len(self.entries) + 1
             entry = ev.Entry(
-                incident="inc-1", seq=seq, at=self.now, actor="test", event=event, previous="", hash=str(seq)
+                incident=self.id, seq=seq, at=self.now, actor="test", event=event, previous="", hash=str(seq)
             )
             self.incident = apply(self.incident, entry, cluster="prod")
             self.entries.append(entry)
@@ -176,7 +179,7 @@ class PureWorld:
         handlers[move.effect]()
 
     def _gather(self) -> None:
-        found = self.choose("gather", ("found", "away", "silenced"))
+        found = self.choose("gather", ("found", "away", "silenced") if self.may_be_silenced else ("found", "away"))
         if found == "silenced":
             self.silence()
         elif found == "found":
@@ -220,15 +223,16 @@ class PureWorld:
         option = self.incident.menu.option(self.incident.proposal.choices[0].option)
         assert option is not None
         steps = tuple(_step(index, self.risk, option.params) for index in range(2))
-        self.append(ev.Compiled(saga=Saga(incident="inc-1", round=self.incident.round, at=self.now, steps=steps)))
+        self.append(ev.Compiled(saga=Saga(incident=self.id, round=self.incident.round, at=self.now, steps=steps)))
 
     def _rehearse(self) -> None:
-        match self.choose("rehearse", ("shown", "moved", "held", "silenced")):
+        found = ("shown", "moved", "held", "silenced") if self.may_be_silenced else ("shown", "moved", "held")
+        match self.choose("rehearse", found):
             case "silenced":
                 self.silence()
                 return
             case "moved":
-                self.append(ev.Voided(reason=Reason.DRIFTED, detail="moved"))
+                self.append(self.moved())
                 return
             case "held":
                 self.latch()
@@ -256,6 +260,10 @@ class PureWorld:
             self.requests += 1
             after = after_rehearsal(rehearsal, self.policy, f"r{self.requests}", self.now)
         self.append(ev.Rehearsed(rehearsal=rehearsal), after)
+
+    def moved(self) -> ev.Event:
+        """What comes of an object that somebody has touched before anybody was asked."""
+        return ev.Voided(reason=Reason.DRIFTED, detail="moved")
 
     def _others(self) -> Recent:
         """What other incidents did to the same objects."""
@@ -289,7 +297,8 @@ class PureWorld:
         if run is not None and run.done:
             self.append(ev.StepDone(step=index))
             return
-        if not self.incident.has_acted and self.choose("silenced", ("no", "no", "no", "yes")) == "yes":
+        begun = self.incident.has_acted or not self.may_be_silenced
+        if not begun and self.choose("silenced", ("no", "no", "no", "yes")) == "yes":
             self.silence()
             return
         dry_run = self.choose("before writing", ("same", "same", "drifted", "held"))
