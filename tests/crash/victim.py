@@ -50,6 +50,7 @@ class Orders:
         if orders["at"] == at and self._is_it(orders, kinds):
             self._path.unlink()
             os.kill(os.getpid(), signal.SIGKILL if orders["do"] == "kill" else signal.SIGSTOP)
+            self._passed = 0  # woken: the next orders count anew
 
     def _is_it(self, orders: dict[str, Any], kinds: tuple[str, ...]) -> bool:
         if orders.get("kind"):
