@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from structlog.testing import capture_logs
 
 from handrail.adapters.store import Store
@@ -162,6 +163,31 @@ async def test_a_question_is_told_once_and_told_when_it_is_over(shop: Shop, tmp_
         await minutes(shop, ticking, 3)
         told = [entry.event for entry in await life.tools.store.entries(id_) if entry.event.kind == "cautioned"]
         assert [getattr(event, "reason", "") for event in told] == [Reason.MONITORING_GONE, None]
+
+
+async def test_open_questions_about_which_nothing_changes_are_not_read_again(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with watching(shop, tmp_path) as (life, ticking):
+        await broken(shop, life)
+        id_ = (await life.run(asking)).id
+        read: list[str] = []
+        fold = Store.incident
+
+        async def counted(store: Store, wanted: str) -> Incident | None:
+            read.append(wanted)
+            return await fold(store, wanted)
+
+        monkeypatch.setattr(Store, "incident", counted)
+        await hear(life, offset=10)
+        for _ in range(3):
+            await minutes(shop, ticking, 1)
+        assert read == [id_]
+        await minutes(shop, ticking, 20)
+        incident = await fold(life.tools.store, id_)
+        assert incident is not None
+        assert incident.caution is not None
+        assert incident.caution.reason is Reason.MONITORING_GONE
 
 
 async def test_what_breaks_under_the_clock_is_said_and_the_next_tick_looks_again(shop: Shop, tmp_path: Path) -> None:

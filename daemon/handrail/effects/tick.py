@@ -5,6 +5,7 @@ Looked at by one replica at a time. Opens incidents in the way that alerts do, o
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from handrail.adapters.store import Duty
@@ -20,7 +21,7 @@ from handrail.model.condition import Condition
 from handrail.model.detector import Awaited
 from handrail.model.errors import HeadMoved
 from handrail.model.incident import State
-from handrail.model.reason import Refusal
+from handrail.model.reason import Reason, Refusal
 
 TIDY_EVERY = timedelta(minutes=10)
 
@@ -29,13 +30,18 @@ MOST_ASKED = 200
 
 
 class Ticking:
-    """Since when this process waits, and which silences it has told of."""
+    """Since when this process waits, and which silences it has told of.
+
+    `_knows` are open questions where nothing has happened since they were found to say what stands: each by the end of
+    its journal and that reason, so that a hundred of them cost one list and not a hundred journals.
+    """
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
         self._since = tools.now()
         self._told: set[str] = set()
         self._tidied = self._since
+        self._knows: dict[str, tuple[int, Reason | None]] = {}
 
     async def tick(self) -> None:
         """Nothing where another replica has the duty. Raises Transient."""
@@ -84,14 +90,17 @@ class Ticking:
         """Whoever is asked learns on the card that an approval would be refused now, and when that is over."""
         store = self._tools.store
         refusal = refused(await store.watching.standing(), now)
-        for row in await store.rows(MOST_ASKED, State.ASKING):
-            incident = await store.incident(row.id)
-            if incident is None or incident.state is not State.ASKING or _told(incident.caution, refusal):
+        reason = refusal.reason if refusal else None
+        asked = {row.id: (row.head, reason) for row in await store.rows(MOST_ASKED, State.ASKING)}
+        self._knows = {id_: known for id_, known in self._knows.items() if asked.get(id_) == known}
+        for id_ in asked.keys() - self._knows.keys():
+            incident = await store.incident(id_)
+            if incident is None or incident.state is not State.ASKING:
                 continue
-            try:
-                await store.append(incident, (_cautioned(refusal),))
-            except HeadMoved:
-                continue  # somebody has just answered, or something came in: the next tick looks again
+            with suppress(HeadMoved):  # somebody has just answered, or something came in: the next tick looks again
+                if not _told(incident.caution, refusal):
+                    incident = await store.append(incident, (_cautioned(refusal),))
+                self._knows[id_] = (incident.seq, reason)
 
 
 def _told(caution: Refusal | None, refusal: Refusal | None) -> bool:

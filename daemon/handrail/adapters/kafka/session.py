@@ -30,7 +30,7 @@ log = structlog.get_logger("kafka")
 TakeRecords = Callable[[Sequence[Record]], Awaitable[Sequence[DeadLetter]]]
 
 BATCH = 500
-IDLE_SECONDS = 0.1
+IDLE_SECONDS = 0.2
 SLOW_SECONDS = 1.0
 """A store that takes longer than this is not waited for without polling."""
 ASIDE_SECONDS = 60.0
