@@ -72,6 +72,7 @@ def _stories(id_: str) -> list[tuple[ev.Event, ...]]:
             ev.Waiting(until=NOW + timedelta(minutes=5), reason=Reason.TARGET_COOLING_DOWN, detail="too soon"),
             ev.WaitEnded(),
         ),
+        (*story_to(State.GATHERING, id_), ev.Lapsed(since=NOW)),
         (*story_to(State.GATHERING, id_), ev.Held(until=NOW + timedelta(minutes=5), detail="it is well")),
         (*story_to(State.GATHERING, id_), ev.Silenced(until=NOW + timedelta(minutes=5), detail="by somebody")),
         (ev.StormCounted(since=NOW, until=NOW + timedelta(minutes=5), objects=21, alerts=30, waiting=20),),

@@ -143,8 +143,8 @@ def _alert_attached(incident: Incident, event: ev.AlertAttached, at: datetime) -
     alert = event.alert
     kept = incident.alerts[:1] + incident.alerts[1:][-99:]
     change: Change = {"alerts": (*kept, alert)}
-    if is_own(incident, alert) and alert.status == "resolved":
-        change["resolved_seen_at"] = at
+    if is_own(incident, alert):
+        change |= {"resolved_seen_at": at} if alert.status == "resolved" else {"lapsed_at": None}
     return change
 
 
@@ -266,6 +266,7 @@ _CHANGES: dict[str, Callable[[Incident, Any, datetime], Change]] = {
     "alert_attached": _alert_attached,
     "silenced": _silenced,
     "storm_counted": lambda _i, event, at: {"storm": event, "storm_told_at": at},
+    "lapsed": lambda _i, _event, at: {"lapsed_at": at, "resolved_seen_at": at},
     "held": lambda _i, event, _at: {"held_until": event.until},
     "gathered": _gathered,
     "offered": lambda _i, event, _at: {"menu": event.menu},

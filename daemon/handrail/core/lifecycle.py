@@ -61,6 +61,7 @@ FROM_ANY: dict[str, S] = {
 STAYS: dict[str, frozenset[S]] = {
     "taking_back": frozenset({S.OPENED}),
     "storm_counted": frozenset({S.OPENED}),
+    "lapsed": frozenset({S.GATHERING, S.ASKING}),
     "held": frozenset({S.GATHERING}),
     "silenced": frozenset({S.GATHERING}),
     "rehearsed": frozenset({S.REHEARSING}),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from handrail.core import flapping, stops, storm
+from handrail.core import flapping, lapsing, stops, storm
 from handrail.core.standing import half_done
 from handrail.model import events as ev
 from handrail.model.incident import Incident, State
@@ -124,7 +124,7 @@ def _forward(incident: Incident, policy: Policy, now: datetime) -> Move:
         case State.OPENED:
             return Record(events=(ev.GatheringBegun(),))
         case State.GATHERING:
-            return _gathering(incident, policy, now)
+            return _lapsed(incident, now) or _gathering(incident, policy, now)
         case State.PLANNING:
             return _planning(incident, policy)
         case State.COMPILING:
@@ -132,7 +132,7 @@ def _forward(incident: Incident, policy: Policy, now: datetime) -> Move:
         case State.REHEARSING:
             return _waiting(incident, now) or _patiently(incident, Effect.REHEARSE)
         case State.ASKING:
-            return _asking(incident, now)
+            return _lapsed(incident, now) or _asking(incident, now)
         case State.EXECUTING:
             return _executing(incident, now)
         case State.VERIFYING:
@@ -162,6 +162,11 @@ def _page(incident: Incident, now: datetime) -> Move:
     if now < until:
         return Idle(waiting_for="the storm of alerts to be over", until=until)
     return Record(events=(storm.over(incident, now),))
+
+
+def _lapsed(incident: Incident, now: datetime) -> Move | None:
+    event = lapsing.lapsed(incident, now)
+    return None if event is None else Record(events=(event,))
 
 
 def _gathering(incident: Incident, policy: Policy, now: datetime) -> Move:

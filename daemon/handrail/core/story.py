@@ -183,6 +183,9 @@ def _suppressed(event: ev.Suppressed) -> str:
 _TELLS: dict[str, Callable[[Any], str | None]] = {
     "opened": _opened,
     "alert_attached": _alert_attached,
+    "lapsed": lambda event: (
+        f"Nobody repeats its alert since {clock(event.since)}; the live object decides whether it is over."
+    ),
     "held": lambda event: f"Nothing wrong to be seen; looking once more at {clock(event.until)} before it is closed.",
     "silenced": lambda event: f"Left alone until {clock(event.until)}: {because(event.reason, event.detail)}.",
     "gathered": _gathered,

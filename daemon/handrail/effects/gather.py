@@ -98,8 +98,9 @@ async def recheck(tools: Tools, incident: Incident) -> Incident:
     """A resolved alert came in while a person is asked: data, not proof. The live object decides (cases 4, 5)."""
     thing = await look_at(tools.eyes, incident.target) if incident.target else None
     if thing is not None and severity.healthy(thing):
-        return await tools.store.append(incident, (_by_itself(),))
-    changed = ev.Voided(reason=Reason.STATE_CHANGED, detail="an alert was resolved meanwhile; looking again")
+        return await tools.store.append(incident, (_by_itself(incident),))
+    what = "its alert is not repeated any more" if incident.lapsed_at else "an alert was resolved meanwhile"
+    changed = ev.Voided(reason=Reason.STATE_CHANGED, detail=f"{what}; looking again")
     return await tools.store.append(incident, (changed,))
 
 
@@ -110,8 +111,9 @@ def _said_of_it(incident: Incident) -> str:
     return f"; {found.cause}: {found.summary}" if found else ""
 
 
-def _by_itself() -> ev.Suppressed:
-    return ev.Suppressed(reason=Reason.RESOLVED_BY_ITSELF, detail="the alert was resolved and the workload is healthy")
+def _by_itself(incident: Incident) -> ev.Suppressed:
+    what = "its alert is not repeated any more" if incident.lapsed_at else "the alert was resolved"
+    return ev.Suppressed(reason=Reason.RESOLVED_BY_ITSELF, detail=f"{what} and the workload is healthy")
 
 
 def found_in(
@@ -153,7 +155,7 @@ def _noise(incident: Incident) -> ev.Suppressed | None:
     """
     shown = _would_show(incident)
     if incident.resolved_seen_at is not None and (shown or _last_word(incident) == "resolved"):
-        return _by_itself()
+        return _by_itself(incident)
     in_storm = incident.storm_at is not None and shown
     if in_storm or (incident.follows is not None and (shown or _lone_echo(incident))):
         return ev.Suppressed(reason=Reason.NOTHING_WRONG, detail="the alert fires, but the workload is healthy")
@@ -178,6 +180,9 @@ def _would_show(incident: Incident) -> bool:
 
 
 def _last_word(incident: Incident) -> str:
+    """What is not repeated any more is as good as taken back."""
+    if incident.lapsed_at is not None:
+        return "resolved"
     return [alert.status for alert in incident.alerts if is_own(incident, alert)][-1]
 
 

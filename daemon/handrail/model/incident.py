@@ -94,6 +94,7 @@ class Incident(Value):
     `stop` is the one that it is paused for; `freed_at` is when a stop ended last, or a person gave it back. `follows`
     is the closed incident that this one goes on from; until `held_until` it waits for whether nothing is wrong indeed.
     `taking_back` is what an undo is about, () for any other incident.
+    `lapsed_at` is when its alert was last found to be repeated no more: `resolved_seen_at` says so too.
     `caution` is why an approval would be refused now. `silenced` is the silence that it waits for, as it was found at
     `silenced_at`. It has waited for the end of a storm since `storm_at`; `storm` is what a storm's own page said
     last, at `storm_told_at`.
@@ -154,6 +155,7 @@ class Incident(Value):
     taken_at: datetime | None = None
     freed_at: datetime | None = None
     resolved_seen_at: datetime | None = None
+    lapsed_at: datetime | None = None
 
     @property
     def alert(self) -> Alert:

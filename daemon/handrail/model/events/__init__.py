@@ -32,6 +32,7 @@ from handrail.model.events.arrivals import (
     Gathered,
     GatheringBegun,
     Held,
+    Lapsed,
     Opened,
     Silenced,
     StormCounted,
@@ -93,6 +94,7 @@ __all__ = [
     "HandedOver",
     "Held",
     "Intent",
+    "Lapsed",
     "ModelAnswered",
     "ModelAsked",
     "Noted",
@@ -131,6 +133,7 @@ Event = Annotated[
     Opened
     | AlertAttached
     | GatheringBegun
+    | Lapsed
     | Held
     | Silenced
     | StormCounted

@@ -55,6 +55,13 @@ class GatheringBegun(Value):
     kind: Literal["gathering_begun"] = "gathering_begun"
 
 
+class Lapsed(Value):
+    """Its alert was last heard of at `since`, longer ago than senders repeat one: over, though nobody said resolved."""
+
+    kind: Literal["lapsed"] = "lapsed"
+    since: datetime
+
+
 class Held(Value):
     """An alert that came again, and nothing wrong to be seen: looked at once more at `until`, before it is closed.
 
