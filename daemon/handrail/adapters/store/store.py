@@ -12,15 +12,12 @@ import contextlib
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 
-from sqlalchemy import select
-
 from handrail.adapters.store import (
     again,
-    audit,
     blobs,
     claim,
     gate,
@@ -30,7 +27,6 @@ from handrail.adapters.store import (
     late,
     lists,
     pruning,
-    starts,
     stop,
 )
 from handrail.adapters.store.database import Clock, Database, Tx
@@ -39,14 +35,14 @@ from handrail.adapters.store.duties import Duties, Duty, require
 from handrail.adapters.store.home import Access, home_of
 from handrail.adapters.store.leases import Leases
 from handrail.adapters.store.outbox import Outbox
+from handrail.adapters.store.reading import Reading
 from handrail.adapters.store.storms import Storms
-from handrail.adapters.store.values import AuditReport, Committed, IncidentRow, Telling
+from handrail.adapters.store.values import Committed, Telling
 from handrail.adapters.store.wake import Wake
 from handrail.adapters.store.watching import Watching
-from handrail.core.gate import Recent
 from handrail.model.arrival import Batch, Took
 from handrail.model.errors import HeadMoved, Transient
-from handrail.model.events import Attempted, Entry, Event, Gathered, Intent, ModelAnswered, Outcome
+from handrail.model.events import Attempted, Event, Gathered, Intent, ModelAnswered, Outcome
 from handrail.model.incident import Incident
 from handrail.model.policy import StormLimit
 from handrail.model.reason import Refusal
@@ -58,12 +54,15 @@ RACES = 5
 """How often a poll is placed anew where another replica took in the same alerts at the same moment."""
 
 
-class Store:
-    """Made by `open`. `epoch` counts how often a file was opened: an older process's intents are refused. On a server
-    leases say the same of each incident."""
+class Store(Reading):
+    """What is remembered, and committing to it; made by `open`.
+
+    `epoch` counts how often a file was opened: an older process's intents are refused. On a server leases say the same
+    of each incident.
+    """
 
     def __init__(self, database: Database, wake: Wake, accept_unlabelled: bool) -> None:
-        self._database = database
+        super().__init__(database)
         self._wake = wake
         self._accept_unlabelled = accept_unlabelled
         self._driving = Driving(database, database.leases)
@@ -121,14 +120,6 @@ class Store:
     def epoch(self) -> int:
         return self._database.epoch
 
-    async def ping(self) -> None:
-        """Raises Transient when the database does not answer."""
-
-        async def ask(tx: Tx) -> None:
-            await tx.conn.execute(select(1))
-
-        await self._database.read(ask)
-
     # intake
 
     async def take(
@@ -157,22 +148,9 @@ class Store:
 
     # incidents
 
-    async def incident(self, id_: str) -> Incident | None:
-        """The fold of its journal. Raises Damaged where that is not what was written, UnknownEvent where a newer build
-        wrote something there; `unfit` names it from then on."""
-        return await self._database.read(lambda tx: journal.load(tx, id_))
-
-    async def entries(self, id_: str) -> tuple[Entry, ...]:
-        """The whole journal, oldest first; () for an unknown id. Raises Damaged, UnknownEvent."""
-        return await self._database.read(lambda tx: journal.entries_after(tx, id_, 0))
-
     def listen_to(self, heard: Callable[[Sequence[Committed]], None]) -> None:
         """`heard` is called after each commit of this process with what it appended, and must not fail."""
         self._database.heard = heard
-
-    def unfit(self) -> dict[str, str]:
-        """Incidents that can't be driven, as far as they were looked at, each with what is wrong with its journal."""
-        return dict(self._database.unfit)
 
     async def append(
         self,
@@ -214,11 +192,6 @@ class Store:
         """The gate: `judge` sees what this very transaction read. Raises HeadMoved; a refusal writes nothing."""
         return await self._database.write(lambda tx: gate.commit_intent(tx, incident, event, judge, actor))
 
-    async def recent(self, incident: Incident, uids: Iterable[str]) -> Recent:
-        """What other incidents did to these objects and to the incident's target, as the gate will read it."""
-        wanted = tuple(uids)
-        return await self._database.read(lambda tx: starts.recent(tx, incident, wanted))
-
     async def append_outcome(
         self, incident_id: str, outcome: Outcome, *, held: Stop | None = None, actor: str = ACTOR
     ) -> Incident:
@@ -244,37 +217,6 @@ class Store:
         """Another incident from a closed one; its id. Raises HeadMoved where the same was opened at that moment."""
         return await self._database.write(lambda tx: again.open_again(tx, id_, begin, actor))
 
-    async def blob(self, digest: str) -> str | None:
-        return await self._database.read(lambda tx: blobs.blob(tx, digest))
-
-    # lists
-
-    async def open_ids(self) -> tuple[str, ...]:
-        return tuple(await self.open_heads())
-
-    async def open_heads(self) -> dict[str, int]:
-        """Open incidents, oldest first, with the seq at which each journal ends."""
-        return await self._database.read(lists.open_heads)
-
-    async def open_work(self) -> dict[str, int]:
-        """As `open_heads`, without what other replicas drive just now."""
-        return await self._database.read(lists.open_work)
-
-    async def count_by_state(self) -> dict[str, int]:
-        return await self._database.read(lists.count_by_state)
-
-    async def rows(self, limit: int, state: str | None = None) -> tuple[IncidentRow, ...]:
-        """Newest first; `state` is a word of the lifecycle."""
-        return await self._database.read(lambda tx: lists.rows(tx, limit, state))
-
-    async def row(self, id_: str) -> IncidentRow | None:
-        """From the projection alone: it can be read whatever the journal holds."""
-        return await self._database.read(lambda tx: lists.row(tx, id_))
-
-    async def find(self, prefix: str) -> tuple[str, ...]:
-        """Ids that begin with `prefix`, at most ten: one where it is unambiguous."""
-        return await self._database.read(lambda tx: lists.find(tx, prefix))
-
     # replicas
 
     def driving(self, incident: Incident) -> AbstractAsyncContextManager[bool]:
@@ -295,9 +237,6 @@ class Store:
 
     # the stop switch
 
-    async def switch(self) -> Switch:
-        return await self._database.read(stop.switch_now)
-
     async def set_switch(self, stopped: bool, *, by: str, why: str, reach: Reach = EVERYTHING) -> Switch:
         """A person's press, committed when this returns; the whole switch as it stands then."""
         pressed = Stop(reach=reach, on=stopped, by=by, why=why)
@@ -310,9 +249,6 @@ class Store:
 
     # telling people
 
-    async def telling(self, id_: str) -> Telling:
-        return await self._database.read(lambda tx: lists.told(tx, id_))
-
     async def save_telling(self, id_: str, telling: Telling) -> None:
         """Raises Transient where another replica tells people now: what it saved is newer."""
 
@@ -322,18 +258,11 @@ class Store:
 
         await self._database.write(work)
 
-    async def untold(self) -> tuple[str, ...]:
-        """Incidents whose journal goes further than what people were told, also closed ones; oldest first."""
-        return await self._database.read(lists.untold)
-
     def outbox(self, publisher: str) -> Outbox:
         """What is to be published of the journals, for a publisher that is named by where it publishes to."""
         return Outbox(self._database, self._duties, self._wake, publisher)
 
     # the whole
-
-    async def audit(self) -> AuditReport:
-        return await self._database.read(audit.audit)
 
     async def wait_changed(self, timeout: float) -> bool:
         """True once something was committed since this task last waited; False after `timeout` seconds."""

@@ -1,0 +1,99 @@
+"""What a store is asked: nothing here writes, and none of it waits for who does.
+
+Lists come from the projection and fold nothing: they can be read whatever a journal holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import select
+
+from handrail.adapters.store import audit, blobs, journal, lists, starts, stop
+from handrail.adapters.store.database import Database, Tx
+from handrail.adapters.store.values import AuditReport, IncidentRow, Telling
+from handrail.core.gate import Recent
+from handrail.model.events import Entry
+from handrail.model.incident import Incident
+from handrail.model.switch import Switch
+
+
+class Reading:
+    """Every method is one consistent look, and raises Transient when the database is away."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def ping(self) -> None:
+        """Raises Transient when the database does not answer."""
+
+        async def ask(tx: Tx) -> None:
+            await tx.conn.execute(select(1))
+
+        await self._database.read(ask)
+
+    # one incident
+
+    async def incident(self, id_: str) -> Incident | None:
+        """The fold of its journal. Raises Damaged where that is not what was written, UnknownEvent where a newer build
+        wrote something there; `unfit` names it from then on."""
+        return await self._database.read(lambda tx: journal.load(tx, id_))
+
+    async def entries(self, id_: str) -> tuple[Entry, ...]:
+        """The whole journal, oldest first; () for an unknown id. Raises Damaged, UnknownEvent."""
+        return await self._database.read(lambda tx: journal.entries_after(tx, id_, 0))
+
+    def unfit(self) -> dict[str, str]:
+        """Incidents that can't be driven, as far as they were looked at, each with what is wrong with its journal."""
+        return dict(self._database.unfit)
+
+    async def recent(self, incident: Incident, uids: Iterable[str]) -> Recent:
+        """What other incidents did to these objects and to the incident's target, as the gate will read it."""
+        wanted = tuple(uids)
+        return await self._database.read(lambda tx: starts.recent(tx, incident, wanted))
+
+    async def blob(self, digest: str) -> str | None:
+        return await self._database.read(lambda tx: blobs.blob(tx, digest))
+
+    # lists
+
+    async def open_ids(self) -> tuple[str, ...]:
+        return tuple(await self.open_heads())
+
+    async def open_heads(self) -> dict[str, int]:
+        """Open incidents, oldest first, with the seq at which each journal ends."""
+        return await self._database.read(lists.open_heads)
+
+    async def open_work(self) -> dict[str, int]:
+        """As `open_heads`, without what other replicas drive just now."""
+        return await self._database.read(lists.open_work)
+
+    async def count_by_state(self) -> dict[str, int]:
+        return await self._database.read(lists.count_by_state)
+
+    async def rows(self, limit: int, state: str | None = None) -> tuple[IncidentRow, ...]:
+        """Newest first; `state` is a word of the lifecycle."""
+        return await self._database.read(lambda tx: lists.rows(tx, limit, state))
+
+    async def row(self, id_: str) -> IncidentRow | None:
+        """From the projection alone: it can be read whatever the journal holds."""
+        return await self._database.read(lambda tx: lists.row(tx, id_))
+
+    async def find(self, prefix: str) -> tuple[str, ...]:
+        """Ids that begin with `prefix`, at most ten: one where it is unambiguous."""
+        return await self._database.read(lambda tx: lists.find(tx, prefix))
+
+    async def untold(self) -> tuple[str, ...]:
+        """Incidents whose journal goes further than what people were told, also closed ones; oldest first."""
+        return await self._database.read(lists.untold)
+
+    async def telling(self, id_: str) -> Telling:
+        return await self._database.read(lambda tx: lists.told(tx, id_))
+
+    # the whole
+
+    async def switch(self) -> Switch:
+        return await self._database.read(stop.switch_now)
+
+    async def audit(self) -> AuditReport:
+        return await self._database.read(audit.audit)
