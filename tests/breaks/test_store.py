@@ -14,7 +14,8 @@ import pytest
 from handrail.cli.demo_alert import alert_as_otlp
 from handrail.model.errors import Transient
 from handrail.model.incident import State
-from tests.breaks.worlds import alerted, lossy
+from handrail.reconciler import advance
+from tests.breaks.worlds import alerted, gloomy, lossy
 from tests.reconciler.rig import GOOD, Rig, Shop, ended, rig
 
 
@@ -47,6 +48,49 @@ async def test_a_store_that_is_away_at_any_commit_repeats_no_write(shop: Shop, t
         assert incident.state is State.RESOLVED, incident.end
         assert await shop.image() == GOOD
         assert len(applied) == 1
+
+
+class Away:
+    """A store that answers nothing at all while `gone`: it is whoever uses it that must not act."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.gone = False
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        if not self.gone or not callable(found):
+            return found
+
+        async def away(*args: Any, **options: Any) -> Any:
+            raise Transient("the store is away", retry_after=2.0)
+
+        return away
+
+
+@pytest.mark.parametrize("state", [State.ASKING, State.EXECUTING, State.VERIFYING, State.UNDOING], ids=str)
+async def test_without_its_database_it_writes_nothing_in_any_state_and_goes_on_when_it_is_back(
+    shop: Shop, tmp_path: Path, state: State
+) -> None:
+    applied: list[str] = []
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        store = Away(life.tools.store)
+        counted = lossy(life, applied)
+        counted = gloomy(counted) if state is State.UNDOING else counted
+        there = Rig(replace(counted.tools, store=store), shop)  # type: ignore[arg-type]
+        await there.run(lambda incident: incident.state is state, approve=state is not State.ASKING)
+        (id_,) = await life.tools.store.open_ids()
+        store.gone, before = True, list(applied)
+        for _ in range(20):
+            with pytest.raises(Transient):
+                await advance(there.tools, id_)
+            await shop.live(2)
+        assert applied == before
+        store.gone = False
+        incident = await there.run(ended, approve=True)
+        assert incident.end is not None or incident.state is State.RESOLVED
+        assert [key.split("/")[3] for key in applied] == (["do", "undo"] if state is State.UNDOING else ["do"])
 
 
 @contextmanager

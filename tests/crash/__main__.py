@@ -24,11 +24,12 @@ from tests.servers.kafka import KafkaServer
 
 KINDS = ("kills", "worse", "acts", "kafka", "kills-postgres", "replicas", "many", "builds")
 SHARED = {"kills-postgres", "replicas", "many", "builds"}
-PAIRS = (
+PAIRS: tuple[tuple[Fault, Fault], ...] = (
     (Fault("frozen", "intent"), Fault("restarted", "sent")),
     (Fault("frozen", "step_begun"), Fault("cut off", "sent")),
     (Fault("restarted", "intent"), Fault("cut off", "intent")),
     (Fault("cut off", "approved"), Fault("restarted", "approved")),
+    (Fault("gone", "approved"), Fault("gone", "approved")),
 )
 
 Job = Callable[[], Awaitable[Sequence[Verdict]]]

@@ -21,15 +21,19 @@ from tests.path.stage import BAD, until
 from tests.servers.postgres import PostgresServer
 from tests.store.places import Template
 
-What = Literal["frozen", "restarted", "cut off"]
+What = Literal["frozen", "restarted", "cut off", "gone"]
 WORDS: dict[What, str] = {
     "frozen": "a replica is frozen beyond its lease",
     "restarted": "PostgreSQL is restarted",
     "cut off": "PostgreSQL cuts every connection",
+    "gone": "PostgreSQL is gone for a while",
 }
 
 AFTERWARDS = 4.0
 """Seconds for one that wakes up to do what it should not."""
+
+AWAY = 20.0
+"""Seconds: longer than a lease."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,10 @@ class Postgres:
         name = self.template.copy().name
         return name, self.template.url(name)
 
-    def restart(self) -> None:
+    def stop(self) -> None:
         self.server.stop()
+
+    def start(self) -> None:
         self.server.process.start()
 
     def cut(self, name: str) -> None:
@@ -116,8 +122,17 @@ async def _befallen(
     await at.until_struck(victim)
     match fault.what:
         case "restarted":
-            await asyncio.to_thread(base.restart)
+            await asyncio.to_thread(base.stop)
+            await asyncio.to_thread(base.start)
             victim.wake()
+        case "gone":
+            await asyncio.to_thread(base.stop)
+            victim.wake()
+            before = victim.applied()
+            await asyncio.sleep(AWAY)
+            idle = victim.applied() == before
+            await asyncio.to_thread(base.start)
+            assert idle, "it wrote without its database"
         case "cut off":
             await asyncio.to_thread(base.cut, database)
             victim.wake()

@@ -1,5 +1,6 @@
 """`handrail run`, by somebody who ends it at one chosen moment. The product has no hook for this: it is wrapped here.
-It also waits less for a rollout that does not come, or a repair that makes things worse would take minutes each time.
+It also waits less for a rollout or a symptom that does not come, or a repair that makes things worse would take
+minutes each time.
 
 The orders are a JSON file that CRASH_ORDERS names: `{"do": "kill" | "freeze", "at": MOMENT, "number": 3, "kind":
 "intent"}`; MOMENT is "commit", "sent", "answered" or "published". They count from the moment that the file is there,
@@ -22,6 +23,7 @@ from handrail.adapters.kafka import EventTopic
 from handrail.adapters.kubernetes import KubernetesHands
 from handrail.adapters.store.database import Database, Tx
 from handrail.cli import main
+from handrail.effects import gather
 from handrail.model import rollout
 
 P = ParamSpec("P")
@@ -69,7 +71,7 @@ def after(work: Callable[P, Awaitable[T]], orders: Orders, at: str) -> Callable[
 
 def wrap(orders: Orders) -> None:
     """Right after the commit, before anybody learns of it; between an answer and its commit."""
-    rollout.LEAST = timedelta(seconds=20)
+    rollout.LEAST = gather.SYMPTOM_PATIENCE = timedelta(seconds=20)
     database: Any = Database
     hands: Any = KubernetesHands
     model: Any = Claude

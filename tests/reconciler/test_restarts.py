@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from handrail.cli.demo_alert import alert_as_otlp
+from handrail.core.report import report
+from handrail.core.story import line
 from handrail.model.errors import OutcomeUnknown
 from handrail.model.hands import DryRun, Hands, Sent
 from handrail.model.incident import State
@@ -122,6 +124,11 @@ async def test_a_lost_write_and_a_foreign_change_since_are_for_a_person(shop: Sh
         assert incident.end is not None
         assert "OUTCOME_UNCLEAR" in str(incident.end[0])
         assert applied == []
+        entries = await life.tools.store.entries(incident.id)
+        for told in (incident.end[1], report(incident, entries), *map(line, entries[-1:])):
+            assert told is not None
+            assert "somebody else changed it" in told
+            assert "Either our write was applied and something came after it, or it never was" in told
 
 
 async def test_an_object_that_moves_between_read_and_write_is_tried_again_with_its_new_version(

@@ -133,7 +133,7 @@ def judge_open(run: WriteRun, live: Raw | None) -> ev.Outcome | None:
     if write.verb in (Verb.DELETE, Verb.EVICT):
         return _judge_removal(run, live)
     if live is None or live["metadata"].get("uid") != write.object.uid:
-        return _stuck(write, f"{write.object} is gone or was replaced; whether the write landed before can't be told")
+        return _stuck(write, f"{write.object} is gone or was replaced")
     if carries_key(live, write.key):
         return done(write, live)
     if fingerprint(live, with_replicas=write.sets_replicas) != run.intent.expected:
@@ -155,7 +155,9 @@ def _judge_removal(run: WriteRun, live: Raw | None) -> ev.Outcome | None:
 
 
 def _stuck(write: Write, why: str) -> ev.Outcome:
-    return ev.Outcome(key=write.key, result=ev.Result.STUCK, reason=Reason.OUTCOME_UNCLEAR, detail=why)
+    """A person decides, who has to know that it is one of two things."""
+    both = f"{why}. Either our write was applied and something came after it, or it never was"
+    return ev.Outcome(key=write.key, result=ev.Result.STUCK, reason=Reason.OUTCOME_UNCLEAR, detail=both)
 
 
 async def _resend(tools: Tools, incident: Incident, run: WriteRun) -> Incident:
@@ -189,7 +191,7 @@ async def _again(tools: Tools, incident: Incident, intent: ev.Intent, version: s
     if attempts(incident, key) >= MAX_ATTEMPTS:
         run = incident.open_write
         if intent.write.verb is Verb.EVICT and run is not None and version == run.attempts[-1]:
-            unclear = f"{intent.write.object} is still there, and whether a lost eviction will land can't be told"
+            unclear = f"{intent.write.object} is still there, and a lost eviction may still come"
             return await tools.store.append_outcome(incident.id, _stuck(intent.write, unclear))
         spent = ev.Outcome(
             key=key,
