@@ -131,6 +131,34 @@ def test_evidence_stands_typed_facts_first_then_most_trusted_and_cited_before_un
     assert not any("(" in fact for fact in made.evidence[1:4])
 
 
+def attached(name: str, deployment: str = "checkout", status: str = "firing") -> ev.AlertAttached:
+    labels = {"namespace": "shop", "deployment": deployment}
+    return ev.AlertAttached(alert=j.alert(status, name).model_copy(update={"labels": labels}), source=j.SOURCE)
+
+
+def attached_again() -> ev.AlertAttached:
+    return ev.AlertAttached(alert=j.alert(), source=j.SOURCE)
+
+
+def test_what_else_fires_about_it_is_counted_with_its_names_and_since_when() -> None:
+    others = [attached("KubePodNotReady", f"c-{n}") for n in range(3)] + [attached("KubeContainerWaiting")]
+    again = [attached("KubeContainerWaiting"), attached("KubePodNotReady", "c-1", "resolved")]
+    made = card(j.incident((j.opened(), *others, *again)), NOW)
+    assert made.evidence[-1] == (
+        "5 alerts about it since 11:58:00 UTC: KubePodNotReady 3, KubeContainerWaiting 1, "
+        "KubeDeploymentRolloutStuck 1; 1 of them say that they are resolved"
+    )
+
+
+def test_an_alert_alone_is_not_counted_and_many_are_counted_as_far_as_they_are_kept() -> None:
+    assert not any("alerts about it" in line for line in card(j.incident((j.opened(), attached_again())), NOW).evidence)
+    many = [attached(f"Alert{n} *bold* <!channel>\u202e", f"c-{n}") for n in range(300)]
+    (line,) = [line for line in card(j.incident((j.opened(), *many)), NOW).evidence if "alerts about it" in line]
+    assert line.startswith("at least 101 alerts about it")
+    assert line.endswith("96 other names")
+    assert "\u202e" not in line
+
+
 def test_too_much_evidence_says_how_much_more_there_is() -> None:
     many = tuple(j.item(f"e{n}", Trust.TEXT, "log") for n in range(40))
     made = card(j.incident((*j.LOOKING[:2], j.gathered(many))), NOW)

@@ -11,6 +11,7 @@ import json
 from datetime import datetime
 
 from handrail.core import storm
+from handrail.core.attached import attached
 from handrail.core.fingerprint import DIFF_LIMIT, shown
 from handrail.core.headline import headline
 from handrail.core.standing import asked_now, next_action, status
@@ -99,7 +100,7 @@ def _evidence(incident: Incident) -> tuple[str, ...]:
     lines = [_fact(item) for item in ranked[:MOST_EVIDENCE]]
     hidden = len(ranked) - len(lines)
     more = [f"and {hidden} more in the report"] if hidden else []
-    return (*_facts(incident), *lines, *more, *cut_off(incident.alerts))
+    return (*_facts(incident), *lines, *more, *attached(incident), *cut_off(incident.alerts))
 
 
 def _facts(incident: Incident) -> list[str]:

@@ -20,6 +20,9 @@ from handrail.model.saga import StepRun, Tried
 from handrail.model.step import Verdict
 from handrail.model.write import Direction
 
+MOST_ALERTS = 101
+"""So many are kept: the one that opened it, and the newest."""
+
 Change = dict[str, Any]
 
 
@@ -141,7 +144,7 @@ def _nothing(_incident: Incident, _event: ev.Event, _at: datetime) -> Change:
 
 def _alert_attached(incident: Incident, event: ev.AlertAttached, at: datetime) -> Change:
     alert = event.alert
-    kept = incident.alerts[:1] + incident.alerts[1:][-99:]
+    kept = incident.alerts[:1] + incident.alerts[1:][2 - MOST_ALERTS :]
     change: Change = {"alerts": (*kept, alert)}
     if is_own(incident, alert):
         change |= {"resolved_seen_at": at} if alert.status == "resolved" else {"lapsed_at": None}
