@@ -28,7 +28,7 @@ from handrail.adapters.prometheus import Prometheus
 from handrail.adapters.publishing import Publisher
 from handrail.adapters.runbooks import RunbookPlanner
 from handrail.adapters.settings import PolicyFile, Secret
-from handrail.adapters.slack import Click, ClickStream, SlackDesk
+from handrail.adapters.slack import ClickStream, SlackDesk
 from handrail.adapters.store import Store
 from handrail.adapters.store.configured import access_of
 from handrail.adapters.telemetry import Gauges, Tally
@@ -38,7 +38,6 @@ from handrail.adapters.telling.duty import DeskOnDuty, HookOnDuty, JournalsOnDut
 from handrail.adapters.webhook import Webhook
 from handrail.effects.desk import PeoplesDesk
 from handrail.effects.tools import Tools
-from handrail.model.approval import Person
 from handrail.model.config import Config, PlannerMode
 from handrail.model.record import Received, Record
 from handrail.reconciler import Clock, Reconciler, contained, on_records, on_requests
@@ -182,14 +181,7 @@ def _slack(config: Config, desk: PeoplesDesk) -> tuple[SlackDesk | None, ClickSt
     bot = Secret(config.slack.bot_token, "slack.bot_token")
     app = Secret(config.slack.app_token, "slack.app_token")
     slack = SlackDesk(config.slack, bot, app)
-
-    async def clicked(click: Click) -> str:
-        person = Person(via="slack", name=click.user)
-        if click.verb == "stop":
-            return (await desk.switch(True, person, f"pressed on the card of {click.incident}")).message
-        return (await desk.decide(click.incident, click.verb, person, click.request_id)).message
-
-    return slack, ClickStream(slack, app, clicked, on_command=desk.command)
+    return slack, ClickStream(slack, app, desk.click, on_command=desk.command)
 
 
 def _teller(store: Store, slack: SlackDesk | None, hook: Webhook | None) -> Teller:

@@ -7,7 +7,7 @@ from typing import Any
 import structlog
 
 from handrail.adapters.http import Reply
-from handrail.adapters.slack import USAGE, Command, read
+from handrail.adapters.slack import USAGE, Click, Command, read
 from handrail.core.answer import decide, hold, is_one_of
 from handrail.core.card import card
 from handrail.core.reading import may_read
@@ -131,6 +131,13 @@ class PeoplesDesk:
         if no is not None:
             return self._no(no, "switch")
         return await switching.press(self._tools, stop, person, why, reach)
+
+    async def click(self, click: Click) -> str:
+        """A button on a card in Slack, by the same rules. The one that stops is about everything, whatever its card."""
+        person = Person(via="slack", name=click.user)
+        if click.verb == "stop":
+            return (await self.switch(True, person, f"pressed on the card of {click.incident}")).message
+        return (await self.decide(click.incident, click.verb, person, click.request_id)).message
 
     async def command(self, command: Command) -> str:
         """What `/handrail …` in Slack is answered: the same as on the command line, by the same rules."""
