@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from handrail.core.correlate import arrival, findings_of
+from handrail.core.correlate import arrival, findings_of, woken
 from handrail.decode import ENCODINGS, SIGNALS, decode
 from handrail.decode.parts import MAX_ALERTS, MAX_DETAIL, MAX_REFUSED
 from handrail.model.mapping import NO_MAPPING, AlertMapping
@@ -51,7 +51,7 @@ def check(given: bytes) -> None:
     assert len(found.refused) <= MAX_REFUSED + 2
     assert all(len(part.detail) <= MAX_DETAIL for part in found.refused)
     for alert in found.alerts:
-        came = arrival(alert, "prod-eu1", findings_of(alert, (named_alert.detector,), AT))
+        came = arrival(alert, "prod-eu1", findings_of(alert, woken((named_alert.detector,)), AT))
         assert type(came).model_validate(came.model_dump(), strict=True) == came, "made without validation, but valid"
         assert type(came).model_validate_json(json.dumps(came.model_dump(mode="json")).encode()) == came
 

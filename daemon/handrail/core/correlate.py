@@ -8,10 +8,10 @@ owner, so merging is for gathering. An episode is one firing of one identity: on
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from functools import cache
 from itertools import chain
+from typing import NamedTuple
 
 from pydantic import BaseModel
 
@@ -19,9 +19,8 @@ from handrail.model.alert import Alert
 from handrail.model.arrival import Arrival
 from handrail.model.detector import Detector, Watches, Window
 from handrail.model.finding import Finding
-from handrail.model.labels import STATE_METRICS, Claim, claim, labelled_target, reported_by
+from handrail.model.labels import STATE_METRICS, claim, labelled_target, reported_by
 from handrail.model.occurrence import is_event, occurrence
-from handrail.model.remembered import Remembered
 from handrail.model.target import LabelledTarget
 from handrail.model.trusted import trusted
 
@@ -73,20 +72,25 @@ def episode(alert: Alert) -> str:
     return _episode(alert, target, _stable(alert, target))
 
 
-def woken(detectors: Iterable[Detector]) -> tuple[Detector, ...]:
+class Woken(NamedTuple):
+    """A detector that alerts wake, with its parameters."""
+
+    detect: Callable[[Window, datetime, BaseModel], tuple[Finding, ...]]
+    params: BaseModel
+
+
+def woken(detectors: Iterable[Detector]) -> tuple[Woken, ...]:
     """Those that an alert wakes."""
-    return tuple(detector for detector in detectors if Watches.ALERTS in detector.watches)
+    return tuple(Woken(each.detect, each.Params()) for each in detectors if Watches.ALERTS in each.watches)
 
 
-def findings_of(alert: Alert, awake: Iterable[Detector], now: datetime) -> tuple[Finding, ...]:
+def findings_of(alert: Alert, awake: Iterable[Woken], now: datetime) -> tuple[Finding, ...]:
     """What the detectors that are `woken` say of this alert alone."""
     window = _window(alerts=(alert,))
-    return tuple([found for each in awake for found in each.detect(window, now, _defaults(each.Params))])
-
-
-@cache
-def _defaults(params: type[BaseModel]) -> BaseModel:
-    return params()
+    found: list[Finding] = []
+    for detect, params in awake:
+        found += detect(window, now, params)
+    return tuple(found)
 
 
 def arrival(alert: Alert, cluster: str, findings: tuple[Finding, ...]) -> Arrival:
@@ -100,24 +104,22 @@ def arrival(alert: Alert, cluster: str, findings: tuple[Finding, ...]) -> Arriva
 class _Who:
     """What alerts of one name and one set of labels have in common, and the episode of the last of them."""
 
-    __slots__ = ("episode", "identity", "lasting", "since", "target")
+    __slots__ = ("cluster", "episode", "identity", "lasting", "since", "target")
 
-    def __init__(self, target: LabelledTarget | None, identity: str, lasting: list[str]) -> None:
-        self.target, self.identity, self.lasting = target, identity, lasting
+    def __init__(self, alert: Alert, target: LabelledTarget | None, cluster: str) -> None:
+        stable = _stable(alert, target)
+        self.target, self.cluster = target, cluster
+        self.identity, self.lasting = _identity(alert, target, cluster, stable), _lasting(target, stable)
         self.since = self.episode = ""
 
 
-_known: Remembered[tuple[Claim, str], _Who] = Remembered(8 * 1024 * 1024)
-
-
 def _who(alert: Alert, cluster: str) -> _Who:
+    """Remembered with the claim, whose words are all that it is made of but for the cluster."""
     claimed, named = claim(alert), alert.cluster or cluster
-    who = _known.get((claimed, named))
-    if who is None:
-        target = claimed.target
-        stable = _stable(alert, target)
-        who = _Who(target, _identity(alert, target, cluster, stable), _lasting(target, stable))
-        _known.keep((claimed, named), who, 1024 + 4 * sum(map(len, who.lasting)))
+    known = claimed.known
+    if type(known) is _Who and known.cluster == named:
+        return known
+    who = claimed.known = _Who(alert, claimed.target, named)
     return who
 
 

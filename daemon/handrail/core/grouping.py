@@ -8,10 +8,9 @@ what fires again after an incident closed with nobody told, or goes on long afte
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from handrail.model.arrival import Arrival, Fate
 from handrail.model.events import Follows
@@ -19,7 +18,6 @@ from handrail.model.finding import Handling
 from handrail.model.incident import State
 from handrail.model.occurrence import is_event
 from handrail.model.reason import Reason
-from handrail.model.trusted import trusted
 from handrail.model.value import Value
 
 QUIET_AFTER_END = timedelta(minutes=15)
@@ -37,20 +35,20 @@ class Closed(Value):
     same_episode: bool = False
 
 
-class Known(Value):
+class Known(NamedTuple):
     """What the store found. `open` is an open incident of this identity, or the one that it was merged into;
     `generation` counts the earlier incidents of this identity and episode. `cluster` is this daemon's own name."""
 
+    cluster: str
+    now: datetime
+    max_age: timedelta
+    accept_unlabelled: bool = True
     open: str = ""
     closed: Closed | None = None
     generation: int = 0
-    cluster: str
-    accept_unlabelled: bool = True
-    now: datetime
-    max_age: timedelta
 
 
-class Place(Value):
+class Place(NamedTuple):
     """`incident` is the one to open or to attach to; "" with RECORDED. `follows` goes with OPENED."""
 
     fate: Fate
@@ -59,27 +57,23 @@ class Place(Value):
     follows: Follows | None = None
 
 
-_place = trusted(Place)
-"""All of it is known already: what the store found is checked, and what it is asked with is an Arrival."""
-
-
 def place(arrival: Arrival, known: Known) -> Place:
     """Where the arrival goes. The order matters: what belongs to a story is never dropped for its age."""
     elsewhere = _elsewhere(arrival, known)
     if elsewhere:
-        return _place(fate=Fate.RECORDED, reason=elsewhere)
+        return Place(fate=Fate.RECORDED, reason=elsewhere)
     if known.open:
-        return _place(fate=Fate.ATTACHED, incident=known.open)
+        return Place(fate=Fate.ATTACHED, incident=known.open)
     closed = known.closed if known.closed and _same_story(arrival, known.closed, known.now) else None
     if closed and _settled(arrival, closed):
-        return _place(fate=Fate.ATTACHED, incident=closed.incident)
+        return Place(fate=Fate.ATTACHED, incident=closed.incident)
     nothing = _opens_nothing(arrival, known)
     if nothing and closed:
-        return _place(fate=Fate.ATTACHED, incident=closed.incident)
+        return Place(fate=Fate.ATTACHED, incident=closed.incident)
     if nothing:
-        return _place(fate=Fate.RECORDED, reason=nothing)
+        return Place(fate=Fate.RECORDED, reason=nothing)
     opened = incident_id(arrival, known.cluster, known.generation)
-    return _place(fate=Fate.OPENED, incident=opened, follows=_follows(arrival, closed) if closed else None)
+    return Place(fate=Fate.OPENED, incident=opened, follows=_follows(arrival, closed) if closed else None)
 
 
 class Named(Protocol):
@@ -96,7 +90,13 @@ def incident_id(arrival: Named, cluster: str, generation: int = 0) -> str:
     """Short enough to type, and the same for the same episode and generation: two replicas that race open one."""
     again = f"\0{generation}" if generation else ""
     seed = f"{cluster}\0{arrival.identity}\0{arrival.episode}{again}".encode()
-    return "inc-" + base64.b32encode(hashlib.sha256(seed).digest()[:10])[:10].decode().lower()
+    bits = int.from_bytes(hashlib.sha256(seed).digest()[:7], "big") >> 6
+    return "inc-" + "".join([_LETTERS[bits >> place & 1023] for place in (40, 30, 20, 10, 0)])
+
+
+_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
+_LETTERS = tuple(first + second for first in _BASE32 for second in _BASE32)
+"""Ten bits as two letters."""
 
 
 def _elsewhere(arrival: Arrival, known: Known) -> Reason | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from handrail.decode.parts import Origin, Part, named, refuse
+from handrail.decode.parts import MAX_ALERTS, Origin, Part, named, refuse
 from handrail.decode.severity import severity_of
 from handrail.decode.text import clean, text_of, words_of
 from handrail.decode.times import time_of
@@ -43,9 +43,12 @@ def recognised(data: object) -> bool:
 
 
 def timeless(data: Mapping[str, object]) -> bool:
-    """Whether each alert of a webhook says its state itself: then the time of arrival changes nothing of it."""
+    """Whether each alert of a webhook of usual size says its state itself: then the time of arrival changes nothing
+    of it."""
     items = data.get("alerts")
-    return isinstance(items, list) and all(isinstance(item, dict) and type(item.get("status")) is str for item in items)
+    if not isinstance(items, list) or len(items) > MAX_ALERTS:
+        return False
+    return all(isinstance(item, dict) and type(item.get("status")) is str for item in items)
 
 
 def parts_of(data: object, origin: Origin, cluster: str = "") -> Iterable[Part]:
@@ -75,7 +78,7 @@ def _group(data: Mapping[str, object], origin: Origin, cluster: str) -> Iterable
     items = data.get("alerts")
     if not isinstance(items, list) or not items:
         return [refuse(Reason.NO_ALERT, "the group holds no alert")]
-    return [_alert(item, origin, group) for item in items]
+    return (_alert(item, origin, group) for item in items)
 
 
 def _alert(item: object, origin: Origin, group: Group) -> Part:

@@ -37,12 +37,9 @@ class Batch(NamedTuple):
 
 def signal_of(data: object) -> str:
     """ "logs", "metrics", "traces" or "profiles" of parsed OTLP JSON, else ""."""
-    if not isinstance(data, dict):
+    if not isinstance(data, dict) or JSON_KEYS.keys().isdisjoint(data):
         return ""
-    for key, signal in JSON_KEYS.items():
-        if key in data:
-            return signal
-    return ""
+    return next(signal for key, signal in JSON_KEYS.items() if key in data)
 
 
 def from_json(data: Mapping[str, object], signal: str, origin: Origin) -> Iterable[Part]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from itertools import chain, islice
 from typing import NamedTuple
 
 from handrail.decode.text import MAX_KEY, clean
@@ -66,6 +67,15 @@ def only(reason: Reason, detail: str) -> Decoded:
 
 def collect(parts: Iterable[Part]) -> Decoded:
     """Counts parts from 0; past the bounds they are counted and said, not kept."""
+    coming = iter(parts)
+    first = tuple(islice(coming, MAX_ALERTS))
+    rest = next(coming, None)
+    if rest is None and {type(part) for part in first} == {Alert}:
+        return _decoded(alerts=first)  # nearly always
+    return _counted(chain(first, () if rest is None else (rest,), coming))
+
+
+def _counted(parts: Iterable[Part]) -> Decoded:
     alerts: list[Alert] = []
     refused: list[Undecoded] = []
     over: dict[str, int] = {}

@@ -41,11 +41,15 @@ def webhook(value: bytes, encoding: str, origin: Origin) -> Iterable[Part] | Non
 
 def keep_webhook(value: bytes, encoding: str, data: object, origin: Origin, parts: Iterable[Part]) -> Iterable[Part]:
     """Keeps the parts of a webhook of Alertmanager's in which each alert says its state. Gives the parts back."""
-    if origin.mapping is not NO_MAPPING or not (isinstance(data, dict) and alertmanager.recognised(data)):
+    if origin.mapping is not NO_MAPPING or not _webhooks.recurs((value, encoding)):
+        return parts
+    if not (isinstance(data, dict) and alertmanager.recognised(data)):
+        return parts
+    if not alertmanager.timeless(data):
         return parts
     parts = tuple(parts)
     alerts = tuple([part for part in parts if type(part) is Alert])
-    if len(alerts) == len(parts) and alertmanager.timeless(data):
+    if len(alerts) == len(parts):
         _webhooks.keep((value, encoding), alerts, 1024 + 4 * len(value))
     return parts
 
@@ -58,8 +62,9 @@ def log_record(said: bytes, around: Around, origin: Origin, trace_id: str) -> Al
 
 def keep_log_record(said: bytes, around: Around, parts: list[Part]) -> None:
     """Where its own attributes made an alert of it: an event of the cluster has a time, a document its own states."""
-    if len(parts) == 1 and type(parts[0]) is Alert and parts[0].wire == around.wire:
-        _log_records.keep((said, around), parts[0], 1024 + 4 * (len(said) + len(around.resource)))
+    alert = parts[0] if len(parts) == 1 else None
+    if type(alert) is Alert and alert.wire == around.wire and _log_records.recurs((said, around)):
+        _log_records.keep((said, around), alert, 1024 + 4 * (len(said) + len(around.resource)))
 
 
 def words_of_record(record: Any) -> bytes:

@@ -59,17 +59,19 @@ KUBELET, CADVISOR = "kubelet", "cadvisor"
 """Scrape jobs that report on pods, the exporters' own pods among them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Claim:
-    """What an alert's name and labels claim. While it is remembered, one object for all alerts that say the same."""
+    """What an alert's name and labels claim. While it is remembered, one object for all alerts that say the same:
+    `known` is for whoever works out more from the same words, and is forgotten with them."""
 
     target: LabelledTarget | None
+    known: object = None
 
 
 _last: tuple[Alert | None, Claim] = (None, Claim(None))
 """The alert that was asked about last: every detector asks about the one that has just come. Alerts are frozen."""
 
-_claims: Remembered[tuple[object, ...], Claim] = Remembered(8 * 1024 * 1024)
+_claims: Remembered[tuple[object, ...], Claim] = Remembered(16 * 1024 * 1024)
 """Alerts repeat: by all that a claim is made from."""
 
 _target = trusted(LabelledTarget)
@@ -85,7 +87,7 @@ def labelled_target(alert: Alert) -> LabelledTarget | None:
 
 
 def claim(alert: Alert) -> Claim:
-    """As `labelled_target`, with an identity that stands for the alert's name and labels."""
+    """As `labelled_target`, as one object for all that say the same name and labels."""
     global _last
     known, found = _last
     if known is not alert:
@@ -100,7 +102,8 @@ def _claim(alert: Alert) -> Claim:
     found = _claims.get(said)
     if found is None:
         found = Claim(_labelled_target(alert))
-        _claims.keep(said, found, 1024 + 4 * (sum(map(len, labels)) + sum(map(len, labels.values()))))
+        if _claims.recurs(said):
+            _claims.keep(said, found, 2048 + 8 * (sum(map(len, labels)) + sum(map(len, labels.values()))))
     return found
 
 

@@ -9,21 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from pydantic import BaseModel
+
 from handrail.model.value import Value
 
 P = ParamSpec("P")
 V = TypeVar("V", bound=Value)
 
-_put = object.__setattr__
+_slots: Any = BaseModel.__dict__
+_fields, _fields_set = _slots["__dict__"].__set__, _slots["__pydantic_fields_set__"].__set__
+_extra, _private = _slots["__pydantic_extra__"].__set__, _slots["__pydantic_private__"].__set__
+"""All that an instance consists of, and what its own constructor sets."""
+
+_new: Any = object.__new__
 
 
 def again(value: V, **changed: Any) -> V:
     """The same with other words in these fields, made as quickly. They are typed and bounded as before."""
-    made: V = value.__class__.__new__(value.__class__)
-    _put(made, "__dict__", {**value.__dict__, **changed})
-    _put(made, "__pydantic_fields_set__", value.__pydantic_fields_set__)
-    _put(made, "__pydantic_extra__", None)
-    _put(made, "__pydantic_private__", None)
+    made: V = _new(value.__class__)
+    _fields(made, {**value.__dict__, **changed})
+    _fields_set(made, value.__pydantic_fields_set__)
+    _extra(made, None)
+    _private(made, None)
     return made
 
 
@@ -34,11 +41,11 @@ def trusted(kind: Callable[P, V]) -> Callable[P, V]:
     said = set(template)  # one for all: a copy of a value takes a copy of it
 
     def make(*_: P.args, **fields: P.kwargs) -> V:
-        made: V = made_of.__new__(made_of)
-        _put(made, "__dict__", {**template, **fields})
-        _put(made, "__pydantic_fields_set__", said)
-        _put(made, "__pydantic_extra__", None)
-        _put(made, "__pydantic_private__", None)
+        made: V = _new(made_of)
+        _fields(made, {**template, **fields})
+        _fields_set(made, said)
+        _extra(made, None)
+        _private(made, None)
         return made
 
     return make

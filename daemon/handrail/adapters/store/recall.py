@@ -23,7 +23,6 @@ from handrail.model.alert import Source
 from handrail.model.arrival import Arrival
 from handrail.model.incident import State
 from handrail.model.reason import Reason
-from handrail.model.trusted import trusted
 
 T = TypeVar("T")
 Place = tuple[str, int, int]
@@ -38,8 +37,6 @@ MERGES = 5
 
 _NO_PLACE = ("http:", "tick:")
 """Nothing was consumed: a request, or what the clock alone found."""
-
-_known = trusted(Known)
 
 
 def chunks(values: Iterable[T]) -> Iterator[list[T]]:
@@ -135,16 +132,19 @@ class Stories:
 
     def known(self, arrival: Arrival, accept_unlabelled: bool, now: datetime, max_age: timedelta) -> Known:
         """The newest incident of this very episode counts before one of another that ended later."""
+        going_on = self.open.get(arrival.identity)
+        if going_on is not None:
+            return Known(self.cluster, now, max_age, accept_unlabelled, open=going_on.id)
         same = self.by_id.get(self.newest_id(arrival))
-        last = self._goes_on_as(self.open.get(arrival.identity) or same or self.ended.get(arrival.identity))
-        return _known(
+        last = self._goes_on_as(same or self.ended.get(arrival.identity))
+        return Known(
+            cluster=self.cluster,
+            now=now,
+            max_age=max_age,
+            accept_unlabelled=accept_unlabelled,
             open=last.id if last and last.is_open else "",
             closed=_closed(last, same is not None) if last else None,
             generation=self.times.get((arrival.identity, arrival.episode), 0),
-            cluster=self.cluster,
-            accept_unlabelled=accept_unlabelled,
-            now=now,
-            max_age=max_age,
         )
 
     def _goes_on_as(self, story: Story | None) -> Story | None:
