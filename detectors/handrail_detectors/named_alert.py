@@ -1,7 +1,10 @@
 """What an alert's name alone says, by the table of kube-prometheus alerts: how it is handled, and a first guess.
 
 Decides nothing from labels or texts, and never corroborates: an alert is a claim. A name that the table doesn't hold
-goes to a person; a single Kubernetes event opens nothing, a window of them does through other detectors.
+goes to a person; a single Kubernetes event opens nothing, a window of them does through other detectors. Traps: several
+severities of one name fire together and are one trouble; a name is compared whole and with its case; Watchdog and
+InfoInhibitor carry labels and mean no object; an alert about pods says nothing of why. Hands the planner a first guess
+at the cause, which only what is looked at can bear out.
 """
 
 from __future__ import annotations

@@ -2,7 +2,11 @@
 
 Blames a revision only where an older one of the same Deployment is ready now, shows nothing of the kind, and differs
 in what could explain it. Everything else is a diagnosis for a person, with the doubt named. Reads typed fields of the
-API alone; says nothing where they are missing.
+API alone; says nothing where they are missing. Traps: old pods that are ready mask a new revision that is dead; what
+was made invisible by a ConfigMap or Secret that is gone is no revision's fault; a pod that finds no node crashes
+nowhere; 137 alone is no lack of memory; conditions are stale until the controller has seen the generation; a paused
+Deployment is a person's. Hands the planner the bad and the healthy revision, the container, how it ended, its restarts,
+how many pods are ill, ready and wanted, and the doubt where there is one.
 """
 
 from __future__ import annotations

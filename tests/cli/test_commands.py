@@ -197,7 +197,9 @@ def test_the_detectors_are_listed_with_what_wakes_them() -> None:
     rows = handrail("detectors", "--json").json
     assert [row["name"] for row in rows] == [one.name for one in handrail_detectors.catalogue()]
     for row in rows:
-        assert all(row[key] for key in ("watches", "about", "confirmed_by", "example")), row["name"]
+        assert all(row[key] for key in ("watches", "about", "confirmed_by", "traps", "hands_over", "example")), row[
+            "name"
+        ]
     shown = handrail("detectors").out
     assert all(f"example:   {row['example']}" in shown for row in rows)
 

@@ -73,7 +73,7 @@ def killed(**over: object) -> Window:
 RECORDED: dict[str, Recorded] = {
     "named_alert": Recorded(
         firing={"known": Window(alerts=(alert("KubeDeploymentReplicasMismatch", deployment="checkout"),))},
-        near={},
+        near={"nearly a name of the table": Window(alerts=(alert("KubeDeploymentReplicasMismatchX", deployment="c"),))},
         missing={"nothing": Window()},
     ),
     "workload_rollout": Recorded(

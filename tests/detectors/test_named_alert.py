@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +51,23 @@ def test_an_alert_about_a_kind_claims_an_object_of_that_kind(name: str) -> None:
     (finding,) = found({"alertname": name, "namespace": "shop", "job": job, LABEL_OF[row.kind]: "thing"})
     assert finding.target is not None
     assert (finding.target.kind, finding.target.name) == (row.kind, "thing")
+
+
+ROWS = [line.split("\t") for line in (Path(__file__).parent / "kube_prometheus_rows.tsv").read_text().splitlines()[1:]]
+"""Every rule of kube-prometheus with its severity, and how alerts of it are to be handled."""
+
+
+@pytest.mark.parametrize(("name", "severity", "handling"), ROWS, ids=lambda part: str(part))
+def test_every_row_of_kube_prometheus_is_approved_diagnosed_or_ignored_as_it_says(
+    name: str, severity: str, handling: str
+) -> None:
+    window = Window(alerts=(alert({"alertname": name, "namespace": "shop"}, severity=severity),))
+    (finding,) = detector.detect(window, AT, detector.Params())
+    assert (finding.handling, finding.severity) == (handling, severity)
+
+
+def test_no_row_is_missing_on_either_side() -> None:
+    assert {name for name, *_rest in ROWS} == set(table())
 
 
 def test_an_unknown_name_goes_to_a_person_and_its_words_are_not_repeated() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -54,7 +54,7 @@ def steps(as_json: bool) -> None:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 def detectors(as_json: bool) -> None:
-    """Every detector: what wakes it, what confirms it.
+    """Every detector: what wakes it, confirms it, its traps.
 
     --json prints the same for scripts, with how far back its window of events goes and its parameters' defaults.
 
@@ -67,9 +67,11 @@ def detectors(as_json: bool) -> None:
     rows = [
         {
             "name": detector.name,
-            "about": _first_line(detector),
+            "about": about_detector(detector).what,
             "watches": sorted(detector.watches),
             "confirmed_by": detector.confirmed_by,
+            "traps": about_detector(detector).traps,
+            "hands_over": about_detector(detector).hands,
             "example": detector.example,
             "reach_seconds": int(detector.reach.total_seconds()),
             "params": detector.Params().model_dump(mode="json"),
@@ -80,13 +82,27 @@ def detectors(as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=2))
         return
     for detector in known:
-        click.echo(f"{detector.name:<19} {_first_line(detector)}")
+        about = about_detector(detector)
+        click.echo(f"{detector.name:<19} {about.what}")
         click.echo(f"{'':<19} woken by:  {', '.join(sorted(detector.watches))}")
         click.echo(f"{'':<19} confirmed: {detector.confirmed_by}")
+        click.echo(f"{'':<19} traps:     {about.traps}")
+        click.echo(f"{'':<19} gives:     {about.hands}")
         click.echo(f"{'':<19} example:   {detector.example}")
 
 
-def _first_line(detector: Detector) -> str:
-    """Of the file that it stands in."""
-    module = sys.modules[f"handrail_detectors.{detector.name}"]
-    return (inspect.getdoc(module) or "").split("\n")[0]
+class About(NamedTuple):
+    """What a detector's file says of it: what it finds, what looks like that and is not, what it hands over."""
+
+    what: str
+    traps: str
+    hands: str
+
+
+def about_detector(detector: Detector) -> About:
+    """By the words `Traps:` and `Hands` of the file that it stands in; "" where they are missing."""
+    told = inspect.getdoc(sys.modules[f"handrail_detectors.{detector.name}"]) or ""
+    flat = " ".join(told.split())
+    _before, _, after = flat.partition("Traps: ")
+    traps, _, hands = after.partition(" Hands ")
+    return About(told.split("\n")[0], traps, f"Hands {hands}" if hands else "")
