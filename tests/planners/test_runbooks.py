@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+import handrail_remediations
 from handrail.adapters.runbooks import RunbookPlanner
+from handrail.adapters.runbooks.table import RUNBOOKS
 from handrail.core.review import review
 from handrail.model.evidence import Trust
 from handrail.model.finding import Cause, Handling
@@ -25,6 +27,16 @@ def test_a_corroborated_bad_revision_goes_back_to_the_newest_healthy_one(cause: 
     assert plan.confidence is Confidence.HIGH
     assert plan.diagnosis[0].evidence == ("e1", "e2", "e3")
     assert review(plan, told, MENU) is None
+
+
+def test_each_cause_has_one_runbook_whose_step_is_known_and_which_says_what_would_prove_it_wrong() -> None:
+    causes = [cause for runbook in RUNBOOKS for cause in runbook.causes]
+    assert len(causes) == len(set(causes))
+    for runbook in RUNBOOKS:
+        assert runbook.step in handrail_remediations.catalogue()
+        assert "owner" in runbook.cites
+        assert runbook.expects
+        assert ": then " in runbook.would_disprove
 
 
 def test_the_same_brief_gives_the_same_plan() -> None:

@@ -1,4 +1,4 @@
-"""The deterministic planner: a table from corroborated causes to the option that cures them.
+"""The deterministic planner: follows the table of runbooks (table.py) from a corroborated cause to what cures it.
 
 Pure. It is sure or it says nothing: no runbook weighs two causes, and none acts on what only text claims. A runbook
 names options of the menu like any planner, so whatever the menu refuses it can't have.
@@ -6,100 +6,12 @@ names options of the menu like any planner, so whatever the menu refuses it can'
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
+from handrail.adapters.runbooks.table import RUNBOOKS, Runbook
 from handrail.model.evidence import Trust
-from handrail.model.finding import Cause, Finding, Handling
-from handrail.model.menu import Menu, Option
+from handrail.model.finding import Finding, Handling
+from handrail.model.menu import Menu
 from handrail.model.plan import Brief, Choice, Confidence, Hypothesis, PlanProposal
 from handrail.model.reason import Reason, Refusal
-
-Pick = Callable[[tuple[Option, ...]], Option]
-
-
-class Runbook(NamedTuple):
-    """For these causes choose this step; `pick` chooses among its options, `cites` names the kinds of evidence.
-
-    Of a range the least is chosen: enough to begin with, and the next alert tells whether it was.
-    """
-
-    causes: frozenset[Cause]
-    step: str
-    pick: Pick
-    cites: frozenset[str]
-    expects: str
-    would_disprove: str
-
-
-def only(options: tuple[Option, ...]) -> Option:
-    """The first: the step itself puts the pod that most needs it in front."""
-    return options[0]
-
-
-def newest_revision(options: tuple[Option, ...]) -> Option:
-    """The one that takes back least: every option of the menu is a revision that is healthy now."""
-    return max(options, key=lambda option: int(option.params["to_revision"]))
-
-
-RUNBOOKS: tuple[Runbook, ...] = (
-    Runbook(
-        causes=frozenset({Cause.BAD_REVISION_CRASHES, Cause.BAD_REVISION_IMAGE, Cause.BAD_REVISION_STUCK}),
-        step="rollout_undo",
-        pick=newest_revision,
-        cites=frozenset({"owner", "pods", "revisions", "template_diff", "events"}),
-        expects="all pods run the older revision again and stay ready",
-        would_disprove="pods of the older revision fail in the same way: then the cause lies outside this rollout",
-    ),
-    Runbook(
-        causes=frozenset({Cause.POD_DEADLOCKED}),
-        step="delete_pod",
-        pick=only,
-        cites=frozenset({"owner", "pods"}),
-        expects="its controller makes another pod, which becomes ready and stays so",
-        would_disprove="the new pod hangs in the same way: then it is not that pod alone",
-    ),
-    Runbook(
-        causes=frozenset({Cause.EVICTED_CORPSES}),
-        step="delete_pod",
-        pick=only,
-        cites=frozenset({"owner", "pods"}),
-        expects="the ended pod is no longer listed; those that serve are untouched",
-        would_disprove="another one is evicted soon: then its node, or what it may use there, is the cause",
-    ),
-    Runbook(
-        causes=frozenset({Cause.ROLLOUT_PAUSED}),
-        step="resume_rollout",
-        pick=only,
-        cites=frozenset({"owner", "pods", "revisions"}),
-        expects="the rollout goes on and all pods of the newest revision become ready",
-        would_disprove="new pods do not become ready: then it was paused for good reason",
-    ),
-    Runbook(
-        causes=frozenset({Cause.NODE_NOT_READY}),
-        step="cordon",
-        pick=only,
-        cites=frozenset({"owner", "nodes"}),
-        expects="no new pods go to the node; those that run on it are left alone",
-        would_disprove="other nodes become ill too: then it is no single node",
-    ),
-    Runbook(
-        causes=frozenset({Cause.NODE_CORDONED}),
-        step="uncordon",
-        pick=only,
-        cites=frozenset({"owner", "nodes"}),
-        expects="the node takes pods again and stays well",
-        would_disprove="it becomes ill again: then it must stay closed",
-    ),
-    Runbook(
-        causes=frozenset({Cause.HPA_AT_MAX}),
-        step="set_hpa_bounds",
-        pick=only,
-        cites=frozenset({"owner", "pods"}),
-        expects="the autoscaler has the replicas that it wants, and they are ready",
-        would_disprove="it wants ever more: then the load or the metric is the cause",
-    ),
-)
 
 
 class RunbookPlanner:
