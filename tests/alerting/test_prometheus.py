@@ -74,9 +74,15 @@ async def test_an_alert_of_a_rule_is_one_incident_from_pending_to_resolved_whoev
     await desk.daemon.cli("approve", asked["incident"], "--yes")
     await until(lambda: shop.image() == GOOD, PATIENCE, "the undo")
     await until(shop.ready, PATIENCE, "three ready pods")
+    done = await desk.daemon.until_state("RESOLVED", PATIENCE)
+
+    def fires_on(shown: dict[str, Any]) -> bool:
+        return "still fires after the repair" in story(shown)
+
+    await desk.until(fires_on, PATIENCE, "a note, since the rule looks back over a window")
+    assert monitoring.state() == "firing"
     monitoring.available(3)
     await until(lambda: monitoring.state() == "", 30, "the alert to end")
-    done = await desk.daemon.until_state("RESOLVED", PATIENCE)
 
     def heard_the_end(shown: dict[str, Any]) -> bool:
         return "says it is resolved" in story(shown)
@@ -135,6 +141,24 @@ async def test_what_is_silenced_waits_for_the_end_of_the_silence_and_what_is_inh
     await desk.daemon.cli("approve", asked["incident"], "--yes")
     again = await desk.until(lambda shown: kinds(shown).count("silenced") == 2, PATIENCE, "the second silence")
     assert "bob" in card(again)["status"]
+    assert desk.daemon.applied() == []
+
+
+async def test_a_mark_of_maintenance_on_the_namespace_keeps_us_off_what_was_approved(
+    desk: Desk, shop: Shop, kafka_server: KafkaServer
+) -> None:
+    await begin(desk, shop, kafka_server)
+    await break_it(shop)
+    labels = {"alertname": NAME, "namespace": shop.namespace, "deployment": "checkout"}
+    assert await post(desk, labels) == 200
+    asked = await desk.until(lambda shown: card(shown)["state"] == "asking", PATIENCE, "a question")
+    mark = {"metadata": {"annotations": {"handrail.dev/maintenance": "alice moves the database"}}}
+    path = f"/api/v1/namespaces/{shop.namespace}"
+    await asyncio.to_thread(shop.plane.api.patch, path, mark, "application/merge-patch+json")
+    await desk.daemon.cli("approve", asked["incident"], "--yes")
+    ended = await desk.daemon.until_state("HANDED_OVER", PATIENCE)
+    assert "IN_MAINTENANCE" in card(ended)["status"]
+    assert "alice moves the database" in card(ended)["status"]
     assert desk.daemon.applied() == []
 
 
