@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
+from handrail.model.pods import someone_else
 from handrail.model.value import Raw
 from handrail.model.workload import container_states
 
@@ -31,6 +32,9 @@ CONFIG_REASON = "CreateContainerConfigError"
 
 ENDED_WELL = frozenset({0, 143})
 """Done, and SIGTERM."""
+
+LOST = "ContainerStatusUnknown"
+"""The node was restarted, or the kubelet lost count: nobody knows how it ended."""
 
 BACKOFF_RESET = timedelta(minutes=10)
 """After that long without a restart the kubelet itself forgets the crashes."""
@@ -56,9 +60,10 @@ class Symptom(NamedTuple):
 
 
 def symptoms(pod: Raw, now: datetime, restarts: int) -> tuple[Symptom, ...]:
-    """At most one per container, init containers included. A pod that is being deleted, or has ended, has none."""
+    """At most one per container, init containers included. A pod that has ended, or that is being deleted or moved by
+    somebody (a drain, the scheduler, the kubelet), has none: what it shows then is how it goes."""
     ended = (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded")
-    if ended or "deletionTimestamp" in pod["metadata"]:
+    if ended or "deletionTimestamp" in pod["metadata"] or someone_else(pod) is not None:
         return ()
     found = (_symptom(pod, state, now, restarts) for state in container_states(pod))
     return tuple(symptom for symptom in found if symptom is not None)
@@ -120,7 +125,8 @@ def _symptom(pod: Raw, state: Raw, now: datetime, restarts: int) -> Symptom | No
 
 def _keeps_failing(state: Raw, last: Raw, now: datetime, restarts: int) -> bool:
     """Between two tries: it has failed often enough, is not ready, and the last failure is not long ago."""
-    failed = "exitCode" in last and int(last["exitCode"]) not in ENDED_WELL
+    told = last.get("reason") != LOST
+    failed = told and "exitCode" in last and int(last["exitCode"]) not in ENDED_WELL
     often = int(state.get("restartCount") or 0) >= restarts
     return failed and often and not state.get("ready") and not _runs_since_long(state, now)
 

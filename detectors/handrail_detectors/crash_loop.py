@@ -3,8 +3,9 @@
 Confirmed by the container's own status: it waits in CrashLoopBackOff or has ended badly again and again, read between
 two tries as well. A Deployment is the business of `workload_rollout`. Traps: exit 143 and Completed are how
 containers end in a rollout; the reason flips to running between tries; a pod that has run well for ten minutes has
-forgotten its crashes; an event BackOff repeats with a count and is no new trouble. Hands the planner the container,
-how it ended, its restarts, how many pods are ill, and the revision to blame with the healthy one.
+forgotten its crashes; a pod that somebody moves, or whose end nobody knows, is none; an event BackOff repeats with a
+count and is no new trouble. Hands the planner the container, how it ended, its restarts, how many pods are ill, and
+the revision to blame with the healthy one.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ class Recorded(NamedTuple):
     missing: Windows
 
 
+MOVED = condition("DisruptionTarget", reason="EvictionByEvictionAPI")
 UNPLACED = condition("PodScheduled", "False", "Unschedulable")
 REFUSED = condition("ReplicaFailure", "True", "FailedCreate", message='pods "x" is forbidden: exceeded quota: q, used')
 SILENT = condition("Ready", "Unknown", "NodeStatusUnknown", lastHeartbeatTime=ago(minutes=30))
@@ -91,6 +92,10 @@ RECORDED: dict[str, Recorded] = {
         near={
             "rolling out": orders(*healthy("0", "1"), member(2, state(running(), last=ended(143), restarts=9))),
             "a Deployment": rollout(pod(2, crashing())),
+            "somebody drains its node": orders(*healthy("0", "1"), member(2, crashing(), name="2", conditions=[MOVED])),
+            "nobody knows how it ended": bare_pod(
+                state(running(), last=ended(137, "ContainerStatusUnknown"), restarts=9)
+            ),
             "one event": Window(events=(event("BackOff", 1),)),
             "old events": Window(events=(event("BackOff", 9, minutes=16),)),
             "seen to be well": bare_pod(well()).model_copy(update={"events": (event("BackOff", 9),)}),
