@@ -101,7 +101,10 @@ class RolloutUndo:
         pod = departure.one_by_one(w, before.get("stuck", []), now)  # the first build remembered none
         if pod is None:
             return Done(detail=f"{w.ref} has the template of what was revision {p.to_revision}")
-        return pod if isinstance(pod, Wait) else below_majority(w, 0) or _replace(pod)
+        if isinstance(pod, Wait):
+            return pod
+        short = below_majority(w, 0)  # half-way, members that flap are waited for, as long as the saga may run
+        return Wait(until=now + departure.LOOK_AGAIN, why=short.detail) if short else _replace(pod)
 
     def verify(self, seen: Seen, p: Params, before: Raw, acted_at: datetime, now: datetime) -> Verification:
         w = seen.workload

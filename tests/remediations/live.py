@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
 
 from pydantic import BaseModel
 
 from handrail.adapters.kubernetes import Cluster, KubernetesEyes, KubernetesHands
 from handrail.model.autoscaler import Autoscaler
 from handrail.model.config import KubernetesConfig
+from handrail.model.errors import Transient
 from handrail.model.hands import Answer, DryRun
 from handrail.model.node import Node
+from handrail.model.reason import Refusal
 from handrail.model.step import Seen, Step, Verdict, Verification
 from handrail.model.switch import Permit
 from handrail.model.target import ObjectRef
@@ -23,7 +25,7 @@ from handrail.model.write import Direction, Write, key_of
 from handrail_remediations import catalogue
 from tests.remediations.contract import params_of
 from tests.servers.cluster import Cluster as Server
-from tests.servers.kwok_stages import NEVER_READY
+from tests.servers.kwok_stages import FLAPPING, NEVER_READY
 from tests.servers.process import wait_until
 
 CATALOGUE = catalogue()
@@ -57,13 +59,20 @@ class Live:
         self._sent += 1
         stamped = write.model_copy(update={"key": key_of("inc-live", 1, self._sent, Direction.DO, write)})
         for _ in range(10):
-            tried = await self.hands.dry_run(stamped)
-            assert isinstance(tried, DryRun)
+            tried = await self.tried(stamped)
+            assert isinstance(tried, DryRun), tried
             permit = Permit(incident="inc-live", write=stamped, resource_version=tried.resource_version, attempt=1)
             sent = await self.hands.send(permit)
             if sent.answer is not Answer.CONFLICT:
                 break
         assert sent.answer is Answer.DONE, sent
+
+    async def tried(self, write: Write) -> DryRun | Refusal:
+        """The dry-run; one that moves faster than it can be tried is tried again, as the daemon does."""
+        for _ in range(10):
+            with suppress(Transient):
+                return await self.hands.dry_run(write)
+        raise AssertionError(f"{write.object} never stands still")
 
     async def until(self, ref: ObjectRef, holds: Callable[[Workload], bool], what: str) -> Workload:
         for _ in range(300):
@@ -85,16 +94,17 @@ def path(kind: str, namespace: str) -> str:
     return f"/apis/apps/v1/namespaces/{namespace}/{kind.lower()}s/checkout"
 
 
-def made(server: Server, kind: str, namespace: str, image: str = GOOD) -> ObjectRef:
+def made(server: Server, kind: str, namespace: str, image: str = GOOD, *, flapping: str = "") -> ObjectRef:
     labels = {"app": "checkout"}
-    pods = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "app", "image": image}]}}
+    meta: Raw = {"labels": labels, **({"annotations": {FLAPPING: flapping}} if flapping else {})}
+    pods = {"metadata": meta, "spec": {"containers": [{"name": "app", "image": image}]}}
     spec: Raw = {"selector": {"matchLabels": labels}, "template": pods}
     if kind != "DaemonSet":
         spec["replicas"] = 3
     if kind == "StatefulSet":
         spec["serviceName"] = "checkout"
     if kind == "Deployment":
-        spec["progressDeadlineSeconds"] = 30
+        spec["progressDeadlineSeconds"] = 300 if flapping else 30
     server.ensure_namespace(namespace)
     meta = {"name": "checkout", "namespace": namespace}
     body = server.api.apply(
@@ -142,14 +152,18 @@ def _ready(w: Workload) -> bool:
     return (w.status.get("numberReady") or 0) > 0 if w.ref.kind == "DaemonSet" else w.ready == w.desired
 
 
-async def stuck(server: Server, world: Live, namespace: str) -> ObjectRef:
+async def stuck(server: Server, world: Live, namespace: str, *, flapping: str = "") -> ObjectRef:
     """A Deployment whose second revision crashes while the first still serves."""
-    ref = made(server, "Deployment", namespace)
+    ref = made(server, "Deployment", namespace, flapping=flapping)
     await settled(world, ref)
-    made(server, "Deployment", namespace, BAD)
+    made(server, "Deployment", namespace, BAD, flapping=flapping)
     undo = CATALOGUE["rollout_undo"]
     await world.until(ref, lambda w: bool(undo.propose(Seen(workload=w))), "a bad rollout")
     return ref
+
+
+SETTLED = timedelta(seconds=6)
+"""Time is an argument: what is well now is judged as if it had stayed so."""
 
 
 async def verified(
@@ -158,7 +172,7 @@ async def verified(
     for _ in range(300):
         found = await step.look(world, ref)
         assert found is not None
-        result = step.verify(found, p, before, acted_at, datetime.now(UTC))
+        result = step.verify(found, p, before, acted_at, datetime.now(UTC) + SETTLED)
         if result.verdict is not Verdict.NOT_YET:
             return result
         await asyncio.sleep(0.2)

@@ -3,42 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from handrail.model.params import fill
 from handrail.model.step import Seen, Verdict
-from tests.remediations.contract import does_and_undoes, params_of
+from tests.remediations.contract import params_of
 from tests.remediations.live import BAD, CATALOGUE, living, made, settled, stuck, verified
 from tests.servers.cluster import Cluster as Server
 
 pytestmark = pytest.mark.server
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "given", "back"),
-    [
-        ("rollout_restart", "Deployment", {}, False),
-        ("rollout_restart", "StatefulSet", {}, False),
-        ("rollout_restart", "DaemonSet", {}, False),
-        ("scale_workload", "Deployment", {"replicas": 5}, True),
-        ("scale_workload", "StatefulSet", {"replicas": 4}, True),
-    ],
-)
-async def test_the_contract_holds_on_the_api_server(
-    control_plane: Server, name: str, kind: str, given: dict[str, Any], back: bool
-) -> None:
-    async with living(control_plane) as world:
-        ref = made(control_plane, kind, f"contract-{name.replace('_', '-')}-{kind.lower()}")
-        await settled(world, ref)
-        await does_and_undoes(CATALOGUE[name], world, ref, given, back=back)
-
-
-async def test_an_undo_and_its_undo_hold_on_the_api_server(control_plane: Server) -> None:
-    async with living(control_plane) as world:
-        ref = await stuck(control_plane, world, "contract-rollout-undo")
-        await does_and_undoes(CATALOGUE["rollout_undo"], world, ref, {"to_revision": 1}, back=True)
 
 
 async def test_an_undo_heals_is_done_once_and_is_not_offered_again(control_plane: Server) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 NEVER_READY = "handrail.test/never-ready"
+FLAPPING = "handrail.test/flapping"
 START_DELAY = "handrail.test/start-delay"
 NODE_DOWN = "handrail.test/node-down"
 
@@ -27,7 +28,7 @@ EXITS_RUNNING = (
     " | .status.containerStatuses[] | select(.state.running) | .name | select(. as $n | $bad | index($n))"
 )
 READINESS_DIFFERS = (
-    f'(.metadata.annotations["{NEVER_READY}"] == null) as $may'
+    f'select(.metadata.annotations["{FLAPPING}"] == null) | (.metadata.annotations["{NEVER_READY}"] == null) as $may'
     f" | [.spec.containers[] | select(({EXITS} or {NO_PULL}) | not)"
     f" | {{name, ready: ($may and ({PROBE_FAILS} | not))}}] as $want"
     " | .status.containerStatuses[] as $is | $want[] | select(.name == $is.name and .ready != $is.ready) | .name"
@@ -36,6 +37,8 @@ UNHEALTHY = (
     f'(.metadata.annotations["{NEVER_READY}"] != null) as $never'
     f" | .spec.containers[] | select((({EXITS} or {NO_PULL}) | not) and ($never or {PROBE_FAILS})) | .name"
 )
+FAULTY = f"[.spec.containers[] | select({EXITS} or {NO_PULL}) | .name] | .[]"
+FLAPS = f'.metadata.annotations["{FLAPPING}"]'
 READY = '.status.conditions[] | select(.type == "Ready") | .status'
 PHASE = ".status.phase"
 WAITING = ".status.containerStatuses[].state.waiting.reason"
@@ -63,6 +66,7 @@ def _pods() -> list[dict[str, Any]]:
     step = _patch("pod")
     back_off = _event("BackOff", "Back-off restarting failed container")
     not_pulled = _event("Failed", "Failed to pull image: not found")
+    flapping, beat = [alive, running, no_job, _some(FLAPS), _none(FAULTY)], _patch("pod-flap")
     unhealthy = _event("Unhealthy", "Readiness probe failed: connect: connection refused")
     return [
         _stage("Pod", "pod-start", fresh, step, wait=(300, 700), wait_from=START_DELAY),
@@ -73,6 +77,11 @@ def _pods() -> list[dict[str, Any]]:
         _stage("Pod", "pod-readiness", [alive, running, no_job, _some(READINESS_DIFFERS)], step, weight=5),
         # Weight 0 loses to every other stage, so this event never keeps a pod from moving on.
         _stage("Pod", "pod-unhealthy", [alive, running, no_job, _some(UNHEALTHY)], unhealthy, weight=0),
+        # Up for longer than down, so that all pods of a workload are ready at once now and then.
+        _stage("Pod", "pod-flap-down", [*flapping, _is(READY, "True")], beat, wait=(1000, 2000), weight=1000),
+        _stage(
+            "Pod", "pod-flap-up", [*flapping, _is(READY, "False")], _patch("pod-flap"), wait=(300, 600), weight=1000
+        ),
         _stage("Pod", "pod-end", [alive, running, job], _patch("pod-ended"), wait=(1000, 2000)),
         _stage("Pod", "pod-delete", [_some(ENDING)], {"delete": True}),
         # KWOK deletes without grace; while a finalizer holds the pod it must at least stop being ready.

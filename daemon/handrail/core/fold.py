@@ -84,6 +84,7 @@ def _on_entering(incident: Incident, state: State) -> Change:
         "rehearsal": None,
         "request": None,
         "approved_by": None,
+        "let_go_at": None,
         "cleared_hash": "",
         "run_until": None,
         "caution": None,
@@ -212,7 +213,7 @@ def _asked(incident: Incident, event: ev.Asked, at: datetime) -> Change:
 
 
 def _cleared(_incident: Incident, event: ev.Cleared, at: datetime) -> Change:
-    return {"cleared_hash": event.hash, "run_until": event.run_until}
+    return {"cleared_hash": event.hash, "run_until": event.run_until, "let_go_at": at}
 
 
 def _voided(incident: Incident, event: ev.Voided, at: datetime) -> Change:
@@ -282,7 +283,7 @@ _CHANGES: dict[str, Callable[[Incident, Any, datetime], Change]] = {
     "waiting": lambda incident, event, _at: {"waiting": event, "waits": incident.waits + 1},
     "asked": _asked,
     "cleared": _cleared,
-    "approved": lambda _i, event, _at: {"approved_by": event.by},
+    "approved": lambda _i, event, at: {"approved_by": event.by, "let_go_at": at},
     "rejected": lambda _i, event, _at: {"end": (Reason.REJECTED, f"rejected by {event.by}")},
     "voided": _voided,
     "step_begun": _step_begun,

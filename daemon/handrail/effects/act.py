@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from handrail.core.conditions import REASONS
 from handrail.core.fingerprint import fingerprint
+from handrail.core.passing import may_pass
 from handrail.core.standing import still_in_place
 from handrail.effects.latch import held_by_cluster, latch
 from handrail.effects.quiet import kept_off, silenced_now
@@ -125,6 +126,8 @@ async def _no(tools: Tools, incident: Incident, index: int, refusal: Refusal) ->
     if isinstance(refusal, Held):
         return await latch(tools, incident, refusal)
     if refusal.reason in _NOT_NOW:
+        return incident
+    if not incident.done_writes and may_pass(refusal, incident.let_go_at, tools.now()):
         return incident
     _wait_out(refusal, half_way=incident.has_acted)
     if incident.has_acted:

@@ -10,6 +10,7 @@ from handrail.core.asking import after_rehearsal, not_yet, only_observes
 from handrail.core.blast import blast
 from handrail.core.fingerprint import NOT_COMING_BACK, diff, fingerprint, gone
 from handrail.core.gate import Rules, foresee, foreseen_end
+from handrail.core.passing import may_pass
 from handrail.effects.around import around
 from handrail.effects.latch import held_by_cluster, latch
 from handrail.effects.quiet import kept_off, silenced_now
@@ -34,7 +35,8 @@ async def rehearse(tools: Tools, incident: Incident) -> Incident:
         return await _hand_over(tools, incident, refusal)
     rehearsal = await _rehearsal(tools, saga)
     if isinstance(rehearsal, Refusal):
-        return await _refused(tools, incident, rehearsal)
+        flaps = not incident.taking_back and may_pass(rehearsal, saga.at, tools.now())
+        return incident if flaps else await _refused(tools, incident, rehearsal)
     seen, silence = await silenced_now(tools, incident)
     if silence is not None and not incident.taking_back:
         return await tools.store.append(incident, (silence,))

@@ -134,6 +134,7 @@ class Incident(Value):
     waits: int = 0
     request: ApprovalRequest | None = None
     approved_by: Person | None = None
+    let_go_at: datetime | None = None
     cleared_hash: str = ""
     run_until: datetime | None = None
     caution: Refusal | None = None
