@@ -9,6 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from handrail.core import again
+from handrail.core.fold import fold
 from handrail.core.publishing import MOST_BYTES, kinds, message, schema
 from handrail.decode import ENCODINGS, decode
 from handrail.model import events as ev
@@ -19,7 +21,7 @@ from handrail.model.incident import State
 from handrail.model.saga import Rehearsal
 from handrail.model.write import Verb
 from tests.decode.records import record
-from tests.factories import CLUSTER, NOW, ONCALL, an_alert, story_to
+from tests.factories import CLUSTER, NOW, ONCALL, an_alert, opened, story_to
 
 VALIDATOR = jsonschema.Draft202012Validator(schema(), format_checker=jsonschema.FormatChecker())
 WITHHELD = {"StepBegun.before", "TakeBack.before", "Write.ops", "Write.body"}
@@ -83,6 +85,24 @@ def test_what_an_asked_for_undo_remembers_of_an_object_is_withheld() -> None:
     target = {"api_version": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "api", "uid": "u"}
     event = {"steps": [{**step, "target": target, "before": {"template": "hunter2"}}]}
     assert "hunter2" not in json.dumps(published(ev.TakingBack.model_validate(event)))
+
+
+def test_what_an_undo_would_put_back_is_withheld_wherever_its_saga_stands() -> None:
+    step = {"step": "rollout_undo", "risk": "disruptive", "params": {"to_revision": 1}, "summary": "s", "after": {}}
+    target = {"api_version": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "api", "uid": "u"}
+    before = {"template": {"spec": {"containers": [{"env": [{"name": "LICENCE", "value": "hunter2"}]}]}}}
+    events: list[Event] = [
+        opened(),
+        ev.TakingBack.model_validate({"steps": [{**step, "target": target, "before": before}]}),
+    ]
+    incident = fold((entry(event, seq) for seq, event in enumerate(events, 1)), cluster=CLUSTER)
+    saga = again.saga(incident, NOW)
+    assert "hunter2" in saga.model_dump_json()
+    rehearsed = next(event for event in story() if isinstance(event, ev.Rehearsed)).rehearsal
+    for event in (ev.Compiled(saga=saga), ev.Rehearsed(rehearsal=rehearsed.model_copy(update={"saga": saga}))):
+        data = json.dumps(published(event))
+        assert "hunter2" not in data
+        assert "undo:rollout_undo" in data
 
 
 def test_raw_objects_patches_and_diffs_are_withheld() -> None:

@@ -13,7 +13,8 @@ from handrail.core.redact import MARK, redact, secret_name
 from handrail.model import events as ev
 from handrail.model.events import Entry, Event
 from handrail.model.published import FORMAT, ORIGIN, OWN, Published
-from handrail.model.saga import RehearsedWrite
+from handrail.model.saga import RehearsedWrite, Saga, SagaStep
+from handrail.model.taking_back import takes_back
 from handrail.model.write import Write
 
 MOST_BYTES = 900_000
@@ -79,11 +80,24 @@ def _withheld(event: Event) -> Event:
             return event.model_copy(update={"steps": tuple(s.model_copy(update={"before": {}}) for s in event.steps)})
         case ev.Intent():
             return event.model_copy(update={"write": _bare(event.write)})
+        case ev.Compiled():
+            return event.model_copy(update={"saga": _bare_saga(event.saga)})
         case ev.Rehearsed():
             writes = tuple(_rehearsed(one) for one in event.rehearsal.writes)
-            return event.model_copy(update={"rehearsal": event.rehearsal.model_copy(update={"writes": writes})})
+            bare = {"saga": _bare_saga(event.rehearsal.saga), "writes": writes}
+            return event.model_copy(update={"rehearsal": event.rehearsal.model_copy(update=bare)})
         case _:
             return event
+
+
+def _bare_saga(saga: Saga) -> Saga:
+    """A step that takes another back has what was before as a parameter."""
+    return saga.model_copy(update={"steps": tuple(map(_bare_step, saga.steps))})
+
+
+def _bare_step(step: SagaStep) -> SagaStep:
+    bare = {"params": {**step.params, "before": {}}}
+    return step.model_copy(update=bare) if takes_back(step.step) else step
 
 
 def _bare(write: Write) -> Write:
