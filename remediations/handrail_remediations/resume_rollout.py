@@ -32,9 +32,6 @@ from handrail.model.write import Verb, Write
 GONE_AFTER = timedelta(minutes=30)
 """A bot that has not touched the Deployment for so long is not in the middle of anything."""
 
-PEOPLES_TOOLS = ("kubectl", "k9s", "Lens", "OpenLens", "Mozilla", "headlamp", "dashboard")
-"""Beginnings of field managers that stand for a person at a keyboard."""
-
 
 class ResumeRollout:
     """Disruptive: pods of the older revision are replaced by the Deployment's own strategy."""
@@ -106,7 +103,7 @@ def _not_paused(w: Workload) -> Refusal | None:
 def _a_persons(w: Workload) -> Refusal | None:
     """By note, by tool, or by nobody that the API server can name: then it counts as a person's."""
     manager = _manager(w)
-    if marks.note_of(w.object, marks.PAUSED_BY) or not manager or manager.startswith(PEOPLES_TOOLS):
+    if marks.note_of(w.object, marks.PAUSED_BY) or not manager or manager.startswith(marks.PEOPLES_TOOLS):
         return Refusal(reason=Reason.PAUSED, detail=f"a person paused {w.ref}; ask who, they know why")
     return None
 

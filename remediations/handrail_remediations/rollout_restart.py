@@ -9,7 +9,14 @@ from __future__ import annotations
 from datetime import datetime
 
 from handrail.model import rollout
-from handrail.model.guards import being_deleted, below_majority, held_by_a_person, managed, rolling_out
+from handrail.model.guards import (
+    being_deleted,
+    below_majority,
+    held_by_a_person,
+    managed,
+    rolled_out_by_hand,
+    rolling_out,
+)
 from handrail.model.params import CompileTime
 from handrail.model.reason import Reason, Refusal
 from handrail.model.step import (
@@ -55,7 +62,8 @@ class RolloutRestart:
     def why_not(self, seen: Seen) -> Refusal | None:
         """All that stands against it: the time makes no difference."""
         w = seen.workload
-        return being_deleted(w) or managed(w) or held_by_a_person(w) or rolling_out(w) or below_majority(w, 1)
+        held = being_deleted(w) or managed(w) or held_by_a_person(w) or rolled_out_by_hand(w)
+        return held or rolling_out(w) or below_majority(w, 1)
 
     def propose(self, seen: Seen) -> tuple[Candidate, ...]:
         if self.why_not(seen):

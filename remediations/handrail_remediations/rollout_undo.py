@@ -11,7 +11,15 @@ from datetime import datetime
 from pydantic import Field
 
 from handrail.model import departure, revisions, rollout
-from handrail.model.guards import being_deleted, below_majority, full_outage, held_by_a_person, managed, not_observed
+from handrail.model.guards import (
+    being_deleted,
+    below_majority,
+    full_outage,
+    held_by_a_person,
+    managed,
+    not_observed,
+    rolled_out_by_hand,
+)
 from handrail.model.reason import Reason, Refusal
 from handrail.model.step import (
     Bound,
@@ -57,12 +65,12 @@ class RolloutUndo:
     def why_not(self, seen: Seen) -> Refusal | None:
         w = seen.workload
         none = _unhealthy(f"no older revision of {w.ref} has a ready pod now")
-        return _guards(w) or next((revisions.one_way(w, to) for to in revisions.healthy(w)), none)
+        return _guards(w) or next((revisions.unfit(w, to) for to in revisions.healthy(w)), none)
 
     def propose(self, seen: Seen) -> tuple[Candidate, ...]:
         """The three newest healthy revisions, newest first."""
         w = seen.workload
-        fit = () if _guards(w) else [to for to in revisions.healthy(w) if not revisions.one_way(w, to)]
+        fit = () if _guards(w) else [to for to in revisions.healthy(w) if not revisions.unfit(w, to)]
         return tuple(
             Candidate(params={"to_revision": to.number}, summary=f"undo the rollout of {w.ref} to revision {to.number}")
             for to in fit[:3]
@@ -75,7 +83,7 @@ class RolloutUndo:
             return Refusal(reason=Reason.NO_CHANGE, detail=f"{w.ref} runs the template of revision {p.to_revision}")
         if to is None or to not in revisions.healthy(w):
             return _guards(w) or _unhealthy(f"revision {p.to_revision} of {w.ref} is not older with a ready pod")
-        return _guards(w) or revisions.one_way(w, to)
+        return _guards(w) or revisions.unfit(w, to)
 
     def remember(self, seen: Seen, p: Params) -> Raw:
         """`to` is the digest of the target's template: once current again, a revision gets a new number."""
@@ -124,8 +132,8 @@ class RolloutUndo:
 
 
 def _guards(w: Workload) -> Refusal | None:
-    held = being_deleted(w) or managed(w) or held_by_a_person(w) or not_observed(w)
-    return held or revisions.no_history(w) or revisions.own_undo(w) or full_outage(w) or below_majority(w, 0)
+    held = being_deleted(w) or managed(w) or held_by_a_person(w) or rolled_out_by_hand(w) or not_observed(w)
+    return held or revisions.no_history(w) or revisions.went_back(w) or full_outage(w) or below_majority(w, 0)
 
 
 def _unhealthy(detail: str) -> Refusal:

@@ -93,7 +93,7 @@ RESTLESS = (Reason.CONFLICTS_SPENT, Reason.DISRUPTION_BUDGET)
 
 
 class TooRestless(Exception):
-    """Three conflicts in a row, or one no of a budget, are the most that is tried: nothing is done, a person is told."""
+    """Three conflicts in a row, or one no of a budget, are the most that is tried: a person is told, nothing done."""
 
 
 def _kind(said: Any) -> object:

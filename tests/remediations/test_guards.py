@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -92,6 +93,69 @@ def test_undo_after_our_own_undo(kind: str) -> None:
     )
     w = changed(with_meta(w, annotations={KEY_ANNOTATION: "inc/1/0/do/dep-1/patch"}), revisions=(one, two))
     assert undone(w) == Reason.LAST_CHANGE_WAS_OURS
+
+
+def test_undo_after_somebody_elses_undo() -> None:
+    """Two undos return to the bad version (kubernetes/website 6921), whoever made the first."""
+    back, left = replica_set(3, template(), ready=1, history="1"), replica_set(2, template("bad"), ready=1)
+    w = changed(with_spec(bad_rollout(), template=template()), replica_sets=(back, left))
+    assert refused("rollout_undo", w, {"to_revision": 2}) == Reason.LAST_CHANGE_WAS_UNDO
+
+
+@pytest.mark.parametrize("how", ["checksum", "restart", "reloader"])
+def test_undo_of_what_was_a_change_of_configuration_alone(how: str) -> None:
+    """The same image and the same pods: older ones would find the ConfigMap as it is now (kubernetes#22368)."""
+    new = template()
+    if how == "reloader":
+        new["spec"]["containers"][0]["env"] = [{"name": "STAKATER_CHECKOUT_CONFIGMAP", "value": "5f2c"}]
+    else:
+        key = "checksum/config" if how == "checksum" else "kubectl.kubernetes.io/restartedAt"
+        new["metadata"]["annotations"] = {key: "5f2c"}
+    w = bad_rollout()
+    w = changed(with_spec(w, template=new), replica_sets=(w.replica_sets[0], replica_set(2, new, replicas=2)))
+    assert undone(w) == Reason.CONFIG_ONLY
+    assert CATALOGUE["rollout_undo"].propose(sight("rollout_undo", w)) == ()
+
+
+def test_undo_of_a_variable_is_no_change_of_configuration_alone() -> None:
+    new = template()
+    new["spec"]["containers"][0]["env"] = [{"name": "LEVEL", "value": "debug"}]
+    w = bad_rollout()
+    assert undone(changed(with_spec(w, template=new), replica_sets=(w.replica_sets[0], replica_set(2, new)))) == ""
+
+
+def test_pods_that_all_fail_after_an_unrecorded_change_of_configuration() -> None:
+    """Nothing was rolled out; the older revision has no pods, so nothing shows that it would fare better."""
+    old, new = replica_set(1, template("shop/checkout:0.9")), replica_set(2, template(), replicas=3)
+    w = changed(with_status(steady(ready=0), replicas=3), replica_sets=(old, new))
+    assert undone(w) == Reason.NO_HEALTHY_REVISION
+
+
+def by(manager: str, minutes: int, field: str = "f:template") -> Raw:
+    at = (NOW - timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"manager": manager, "operation": "Update", "time": at, "fieldsV1": {"f:spec": {field: {}}}}
+
+
+@pytest.mark.parametrize("manager", ["kubectl-set", "kubectl-edit", "kubectl-rollout", "k9s", "Mozilla"])
+@pytest.mark.parametrize(("name", "world"), [("rollout_undo", bad_rollout()), ("rollout_restart", steady())])
+def test_a_rollout_that_a_person_made_by_hand_minutes_ago(manager: str, name: str, world: Workload) -> None:
+    given = {"to_revision": 1} if name == "rollout_undo" else {}
+    now = with_meta(world, managedFields=[by("deploy-bot", 300), by(manager, 3)])
+    assert refused(name, now, given) == Reason.SOMEONE_ELSE_ACTS
+    undated = {**by(manager, 3), "time": None}
+    assert refused(name, with_meta(world, managedFields=[undated]), given) == Reason.SOMEONE_ELSE_ACTS
+
+
+@pytest.mark.parametrize(
+    "entry", [by("kubectl-set", 11), by("kubectl-client-side-apply", 1), by("deploy-bot", 1), by("k9s", 1, "f:paused")]
+)
+def test_a_rollout_of_a_pipeline_or_of_long_ago_is_nobodys_hand(entry: Raw) -> None:
+    assert undone(with_meta(bad_rollout(), managedFields=[entry])) == ""
+
+
+def test_undo_of_a_daemon_set_that_takes_every_node_at_once() -> None:
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}}
+    assert undone(with_spec(bad_revision("DaemonSet"), updateStrategy=rolling)) == Reason.FULL_OUTAGE
 
 
 @KINDS

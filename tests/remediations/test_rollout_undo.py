@@ -116,7 +116,7 @@ def test_an_undo_of_our_own_undo_is_refused_but_a_new_release_after_it_is_not() 
     live = thing("Deployment", template(), 3, counted(3, 3, 3))
     world = Workload(object=live, replica_sets=(one, two), observed_at=NOW)
     assert refused(with_meta(world, annotations=ours), to=2) == "LAST_CHANGE_WAS_OURS"
-    assert refused(world, to=2) == "", "somebody else's undo is theirs to take back"
+    assert refused(world, to=2) == "LAST_CHANGE_WAS_UNDO", "somebody else's undo is theirs to take back"
 
     new = template("shop/checkout:1.2")
     released = Workload(

@@ -15,6 +15,9 @@ from handrail.model.value import Raw, Value
 from handrail.model.workload import Workload, pod_is_ready
 from handrail.model.write import Verb, Write
 
+HELM = "meta.helm.sh/release-name"
+"""Nothing puts a live change back at once, as a GitOps tool would; the next upgrade may."""
+
 
 class Around(Value):
     """What stands around the pods of a workload: budgets, and Services with all pods behind each, by name."""
@@ -58,6 +61,8 @@ def _of_workload(w: Workload, steps: tuple[SagaStep, ...], writes: tuple[Write, 
         notes.append(_pace(going, percent))
         notes += [f"budget {name} lets {plural(count, 'pod')} go now" for name, count in budgets.items()]
         notes += [f"Service {name} keeps {left} ready endpoints" for name, left in endpoints.items()]
+    if HELM in (w.object["metadata"].get("annotations") or {}):
+        notes.append("Helm installed it: its next upgrade may put this back")
     if w.autoscalers:
         notes.append(f"scaled by {', '.join(w.autoscalers)}")
     return Blast(

@@ -6,11 +6,14 @@ the step chains those that it needs, most telling first: `being_deleted(w) or ma
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+from handrail.model.marks import PEOPLES_TOOLS, PIPELINES
 from handrail.model.reason import Reason, Refusal
 from handrail.model.rollout import at_once, counts
 from handrail.model.step import Thing
 from handrail.model.target import ObjectRef
-from handrail.model.value import Raw
+from handrail.model.value import Raw, moment
 from handrail.model.workload import Workload, controller_name, gitops_of
 
 GITOPS_MANAGERS = {
@@ -60,6 +63,25 @@ def held_by_a_person(w: Workload) -> Refusal | None:
     return None
 
 
+AT_IT = timedelta(minutes=10)
+"""Who changed a template by hand less than that ago is taken to be at it still: the API's own progress deadline."""
+
+
+def rolled_out_by_hand(w: Workload) -> Refusal | None:
+    """Two who roll at once undo each other, and the last one wins. What a pipeline sent is nobody's hand."""
+    for entry in w.object["metadata"].get("managedFields") or ():
+        manager, at = str(entry.get("manager", "")), moment(entry.get("time"))
+        spec = (entry.get("fieldsV1") or {}).get("f:spec") or {}
+        by_hand = manager.startswith(PEOPLES_TOOLS) and manager not in PIPELINES and "f:template" in spec
+        if by_hand and (at is None or w.observed_at - at < AT_IT):
+            minutes = AT_IT.seconds // 60
+            detail = (
+                f"somebody changed the template of {w.ref} by hand less than {minutes} minutes ago; ask who is at it"
+            )
+            return Refusal(reason=Reason.SOMEONE_ELSE_ACTS, detail=detail)
+    return None
+
+
 def autoscaled(w: Workload) -> Refusal | None:
     """Two writers of one field; and an autoscaler is switched off by 0 replicas."""
     if w.autoscalers:
@@ -89,7 +111,8 @@ def rolling_out(w: Workload) -> Refusal | None:
 
 def full_outage(w: Workload) -> Refusal | None:
     """A strategy that takes every pod away before the first new one is there (Recreate, maxUnavailable 100 %)."""
-    if w.ready and w.ref.kind == "Deployment" and at_once(w) >= w.desired > 0:
+    least = 0 if w.ref.kind == "Deployment" else 1  # the others replace in place: a single one is always away
+    if w.ready and at_once(w) >= w.desired > least:
         detail = f"the rollout strategy of {w.ref} would take all {w.ready} ready pods away before a new one is there"
         return Refusal(reason=Reason.FULL_OUTAGE, detail=detail)
     return None

@@ -24,6 +24,13 @@ NOTE = "handrail.dev/note"
 """One of our own fixed sentences about the object, with its time."""
 
 
+PEOPLES_TOOLS = ("kubectl", "k9s", "Lens", "OpenLens", "Mozilla", "headlamp", "dashboard")
+"""Beginnings of field managers that stand for a person at a keyboard."""
+
+PIPELINES = frozenset({"kubectl", "kubectl-client-side-apply", "kubectl-create", "kubectl-replace"})
+"""Of these, those that send whole manifests: pipelines do it as people do, so for a rollout they prove nobody."""
+
+
 def pointer(annotation: str) -> str:
     """The JSON pointer of an annotation on an object's own metadata."""
     return f"/metadata/annotations/{annotation.replace('~', '~0').replace('/', '~1')}"

@@ -10,12 +10,16 @@ from handrail.model.pods import revision_label
 from handrail.model.reason import Reason, Refusal
 from handrail.model.rollout import live
 from handrail.model.selector import labels_of
-from handrail.model.value import Raw, Value, moment
+from handrail.model.value import Raw, Value, canonical, moment
 from handrail.model.workload import Workload, bare_template, is_ready, pod_is_ready, revision_of, same_template
 from handrail.model.write import KEY_ANNOTATION
 
 REUSED = "deployment.kubernetes.io/revision-history"
 """The controller leaves this on a ReplicaSet that became current again: the last rollout went back, not forward."""
+
+
+RELOADER = "STAKATER_"
+"""Reloader rolls a workload by a variable with the hash of what changed."""
 
 
 class Revision(Value):
@@ -75,16 +79,47 @@ def no_history(w: Workload) -> Refusal | None:
     return None
 
 
-def own_undo(w: Workload) -> Refusal | None:
-    """A reused revision under our key: another undo would land on the bad one again (kubernetes/website 6921)."""
+def went_back(w: Workload) -> Refusal | None:
+    """A reused revision: another undo would land on the bad one again (kubernetes/website 6921), whoever went back."""
     now = current(w)
-    if now and now.reused and KEY_ANNOTATION in (w.object["metadata"].get("annotations") or {}):
+    if not now or not now.reused:
+        return None
+    if KEY_ANNOTATION in (w.object["metadata"].get("annotations") or {}):
         detail = f"the last rollout of {w.ref} was an undo after a write of ours; a person must look at it"
         return Refusal(reason=Reason.LAST_CHANGE_WAS_OURS, detail=detail)
-    return None
+    detail = f"the last rollout of {w.ref} went back already; another undo would land on what was left"
+    return Refusal(reason=Reason.LAST_CHANGE_WAS_UNDO, detail=detail)
 
 
-def one_way(w: Workload, to: Revision) -> Refusal | None:
+def unfit(w: Workload, to: Revision) -> Refusal | None:
+    """Why going back to this very revision is no cure, or none of ours to choose."""
+    return _one_way(w, to) or _config_only(w, to)
+
+
+def _config_only(w: Workload, to: Revision) -> Refusal | None:
+    """ConfigMaps and Secrets are not versioned (kubernetes#22368): equal pods would find what is in them now."""
+    now = current(w)
+    if now is None or _pods_of(now.template) != _pods_of(to.template):
+        return None
+    detail = (
+        f"revision {to.number} of {w.ref} has the same pods as now: it was a restart, or a ConfigMap or Secret changed;"
+        " put that back instead, for older pods would find it as it is now"
+    )
+    return Refusal(reason=Reason.CONFIG_ONLY, detail=detail)
+
+
+def _pods_of(template: Raw) -> str:
+    """What runs: annotations aside (checksums, the time of a restart), and what Reloader puts into variables."""
+    spec = dict(template.get("spec") or {})
+    for key in ("containers", "initContainers"):
+        spec[key] = [
+            {**one, "env": [var for var in one.get("env") or () if not str(var.get("name")).startswith(RELOADER)]}
+            for one in spec.get(key) or ()
+        ]
+    return canonical(spec)
+
+
+def _one_way(w: Workload, to: Revision) -> Refusal | None:
     """Old code on a new schema: a person's decision, always."""
     if migrates(w, to):
         detail = f"between revision {to.number} of {w.ref} and now a schema was migrated; a person decides"
