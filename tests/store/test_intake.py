@@ -179,10 +179,35 @@ async def test_a_storm_of_repeats_does_not_keep_the_journal_moving(store: Store,
     assert len(await store.entries(id_)) == quiet + 3
 
 
-async def test_every_arrival_is_kept_as_a_signal(store: Store, path: Path) -> None:
+async def test_every_arrival_is_counted(store: Store, path: Path) -> None:
     await fates(store, an_alert(), an_alert(), an_alert(status="resolved"), an_alert(cluster="other"))
-    rows = behind(path).execute("SELECT status, incident IS NULL, seq FROM signals ORDER BY id").fetchall()
-    assert rows == [("firing", 0, 1), ("firing", 0, 2), ("resolved", 0, 3), ("firing", 1, None)]
+    rows = behind(path).execute("SELECT status, incident <> '', times, told FROM heard ORDER BY incident, status")
+    assert rows.fetchall() == [("firing", 0, 1, 0), ("firing", 1, 2, 2), ("resolved", 1, 1, 1)]
+
+
+async def test_whatever_repeats_is_one_row_however_often_it_comes(store: Store, path: Path, time: FakeTime) -> None:
+    said = [an_alert(), an_alert(status="resolved"), an_alert(cluster="other")]
+    for offset in range(60):
+        await fates(store, *said, offset=offset)
+        time.later(seconds=1)
+    assert behind(path).execute("SELECT sum(times) FROM heard").fetchall() == [(180,)]
+    for table in ("heard", "signals"):
+        assert behind(path).execute(f"SELECT count(*) FROM {table}").fetchall()[0][0] <= 3
+
+
+async def test_what_flaps_is_journalled_once_a_minute_in_each_state_and_its_first_word_at_once(
+    store: Store, time: FakeTime
+) -> None:
+    id_ = await arrive(store, an_alert(), offset=0)
+    for offset in range(1, 101):
+        await fates(store, an_alert(status="resolved"), an_alert(), offset=offset)
+        time.later(seconds=6)
+    entries = len(await store.entries(id_))
+    assert entries <= intake.ALWAYS_TOLD + 1 + 2 * 10, "200 alerts in ten minutes"
+    assert (await newest(store, id_)).resolved_seen_at is not None
+    time.later(minutes=1)
+    await fates(store, *[an_alert(status="resolved")] * 500, offset=200)
+    assert len(await store.entries(id_)) == entries + 1
 
 
 async def test_take_is_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,24 @@ async def test_a_file_of_a_build_before_the_migrations_is_taken_over(url: str, p
     await store.close()
 
 
+@pytest.mark.parametrize("kind", ["sqlite"])
+async def test_what_came_before_is_counted_once_when_the_counts_are_made(url: str, path: Path, time: FakeTime) -> None:
+    """Else the journal of what is open would begin to move with every repeat again."""
+    old = sqlite3.connect(path).executescript(AS_BEFORE).connection
+    at = "2026-11-29T03:00:00.000000+00:00"
+    incident = ("inc-1", CLUSTER, "i", "e", "opened", "A", "", at, at, 1, 1, True)
+    columns = "id, cluster, identity, episode, state, title, target, opened_at, moved_at, head, epoch, is_open"
+    old.execute(f"INSERT INTO incidents ({columns}) VALUES ({','.join('?' * 12)})", incident)
+    told = "INSERT INTO signals (incident, seq, identity, episode, name, status, seen_at, at, data) "
+    for seq in (1, 2, None):
+        old.execute(told + "VALUES (?, ?, 'i', 'e', 'A', 'firing', ?, ?, '{}')", ("inc-1", seq, at, at))
+    old.commit()
+    old.close()
+    await (await Store.open(url, cluster=CLUSTER, clock=time)).close()
+    rows = behind(path).execute("SELECT incident, identity, status, name, times, told, told_at FROM heard").fetchall()
+    assert rows == [("inc-1", "i", "firing", "A", 3, 2, at)]
+
+
 async def test_a_schema_of_a_newer_build_that_this_one_may_read_is_left_as_it_is(
     url: str, path: Path, time: FakeTime
 ) -> None:

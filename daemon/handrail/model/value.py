@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +21,10 @@ class Value(BaseModel):
 
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+
+quoted: Callable[[str], str] = json.encoder.encode_basestring
+"""As `canonical`, of a text alone."""
 
 
 def canonical(data: object) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from handrail.model.value import canonical
+from handrail.model.value import canonical, quoted
 
 GENESIS = ""
 """What the first entry of a stream has for `previous`."""
@@ -53,12 +53,12 @@ def entry_hash(
 def seal(previous: str, place: tuple[str, int, str], what: tuple[str, str], actor: str, version: int = 1) -> str:
     """As `entry_hash`, with the data as the canonical text that it is stored as: hashed is the canonical JSON of an
     object of all these, whose keys come in order here."""
-    incident, seq, at = map(canonical, place)
+    incident, seq, at = place
     kind, text = what
     last = f',"version":{version}' if version != 1 else ""
     covered = (
-        f'{{"actor":{canonical(actor)},"at":{at},"data":{text},"incident":{incident},"kind":{canonical(kind)}'
-        f',"previous":{canonical(previous)},"seq":{seq}{last}}}'
+        f'{{"actor":{quoted(actor)},"at":{quoted(at)},"data":{text},"incident":{quoted(incident)},"kind":{quoted(kind)}'
+        f',"previous":{quoted(previous)},"seq":{seq}{last}}}'
     )
     return hashlib.sha256(covered.encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Taking arrivals in: inbox row, signal, incident and its first event in one transaction (design, state rule 9).
+"""Taking arrivals in: inbox row, count, incident and its first event in one transaction (design, state rule 9).
 
 Which incident an arrival belongs to is the core's decision (core/grouping.py). All look-ups are made for the whole poll
 at once, then the arrivals are placed one after the other in memory, then everything is written.
@@ -14,12 +14,14 @@ from sqlalchemy import bindparam, delete, insert, update
 from sqlalchemy.exc import IntegrityError
 
 from handrail.adapters.store import storms
+from handrail.adapters.store.bulk import put
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.happened import Happened, Judge, happening
+from handrail.adapters.store.heard import Heard
 from handrail.adapters.store.journal import Head, Said, Stored, clean, rows_after, write_rows
 from handrail.adapters.store.recall import Place, Stories, Story, place_of, recall, seen_before
-from handrail.adapters.store.schema import inbox, incidents, signals
-from handrail.adapters.store.texts import said_of, text_of
+from handrail.adapters.store.schema import inbox, incidents
+from handrail.adapters.store.texts import said_of
 from handrail.adapters.store.watching import lift, sighted, stand
 from handrail.core.conditions import STOPPING, TOLD, raised
 from handrail.core.grouping import Place as Placed
@@ -43,15 +45,19 @@ ALWAYS_TOLD = 20
 """So many alerts of an incident are journalled whatever they say."""
 
 REPEAT_EVERY = timedelta(minutes=1)
-"""Later ones that only fire again: at most one in this time. Each entry moves the journal's head, and in a storm
-nothing could be decided any more, since a decision commits only onto the head that it was made from."""
+"""Later ones: at most one of each status in this time, so that what flaps is bounded too. Each entry moves the
+journal's head, and in a storm nothing could be decided any more, since a decision commits only onto the head that it
+was made from."""
 
 
 LATE_EVERY = timedelta(hours=1)
 """Of a closed incident: each status first, then at most one in this time. People are told of each entry."""
 
 
-_opened, _took = trusted(Opened), trusted(Took)
+_opened, _attached, _took = trusted(Opened), trusted(AlertAttached), trusted(Took)
+
+_TAKING, _OPENING = insert(inbox), insert(incidents)
+_TO_HEAD = update(incidents).where(incidents.c.id == bindparam("moved")).values(head=bindparam("to"))
 
 
 class Rules(NamedTuple):
@@ -79,7 +85,7 @@ class Taking:
         self._taken: dict[Place, str] = {}
         self._opened: dict[str, Stored] = {}
         self._entries: list[Stored] = []
-        self._signals: list[Stored] = []
+        self._heard = Heard(tx)
         self._grown: dict[str, int] = {}
 
     def batch(self, batch: Batch) -> tuple[Took, ...]:
@@ -100,16 +106,14 @@ class Taking:
         known = self._stories.known(arrival, self._rules.accept_unlabelled, self._tx.now, self._rules.max_age)
         placed = place(arrival, known)
         took = _took(fate=placed.fate, incident=placed.incident, reason=placed.reason)
-        text = text_of(arrival.alert)
+        told = False
         if placed.fate is Fate.OPENED:
-            seq: int | None = self._open(placed, arrival, source, text)
+            told = self._open(placed, arrival, source)
         elif placed.fate is Fate.ATTACHED and not self._stories.by_id[placed.incident].whole:
-            took, seq = Took(fate=Fate.RECORDED, reason=Reason.BROKEN), None
+            took = Took(fate=Fate.RECORDED, reason=Reason.BROKEN)
         elif placed.fate is Fate.ATTACHED:
-            seq = self._attach(self._stories.by_id[placed.incident], arrival.alert, source, text)
-        else:
-            seq = None
-        self._signals.append(_signal(self._tx, arrival, text, took.incident or None, seq))
+            told = self._attach(self._stories.by_id[placed.incident], arrival.alert, source)
+        self._heard.count(arrival, took.incident, told)
         self._heed(arrival, took)
         return took
 
@@ -137,7 +141,7 @@ class Taking:
         if found is not None:
             self._conditions[found.identity] = found
 
-    def _open(self, placed: Placed, arrival: Arrival, source: Source, text: str) -> int:
+    def _open(self, placed: Placed, arrival: Arrival, source: Source) -> bool:
         story = Story(id=placed.incident, identity=arrival.identity)
         self._stories.begin(story, arrival)
         self._opened[story.id] = _incident(self._tx, story.id, arrival)
@@ -150,47 +154,41 @@ class Taking:
             episode=arrival.episode,
             follows=placed.follows,
         )
-        return self._tell(story, said_of(opened, text), arrival.alert)
+        return self._tell(story, said_of(opened), arrival.alert)
 
-    def _attach(self, story: Story, alert: Alert, source: Source, text: str) -> int | None:
+    def _attach(self, story: Story, alert: Alert, source: Source) -> bool:
         if not self._worth_an_entry(story, alert):
-            return None
+            return False
         closed = "" if story.is_open else story.state
-        return self._tell(story, said_of(AlertAttached(alert=alert, source=source, closed=closed), text), alert)
+        return self._tell(story, said_of(_attached(alert=alert, source=source, closed=closed)), alert)
 
     def _worth_an_entry(self, story: Story, alert: Alert) -> bool:
         if story.ended_at is not None:
             last = story.said.get(alert.status)
             return last is None or last <= story.ended_at or self._tx.now - last >= LATE_EVERY
-        if alert.status == "resolved" or story.told < ALWAYS_TOLD or story.told_at is None:
-            return True
-        return self._tx.now - story.told_at >= REPEAT_EVERY
+        last = story.said.get(alert.status)
+        return story.told < ALWAYS_TOLD or last is None or self._tx.now - last >= REPEAT_EVERY
 
-    def _tell(self, story: Story, entry: Said, alert: Alert) -> int:
+    def _tell(self, story: Story, entry: Said, alert: Alert) -> bool:
         row = rows_after(self._tx, story.id, story.head, [entry], ACTOR)[0]
         self._entries.append(row)
         story.head = Head(row["seq"], row["hash"])
         story.tell(alert.status, self._tx.now)
         self._grown[story.id] = story.head.seq
-        return story.head.seq
+        return True
 
     async def write(self) -> None:
         """In the order that the foreign keys want; rows of a kind in one order for all replicas, since each waits for
         whoever inserts the same."""
-        conn = self._tx.conn
         await self._write_inbox()
-        if self._opened:
-            rows = [{**row, "head": self._grown[id_]} for id_, row in self._opened.items()]
-            rows.sort(key=lambda row: (row["identity"], row["id"]))
-            await conn.execute(insert(incidents), rows)
+        rows = [{**row, "head": self._grown[id_]} for id_, row in self._opened.items()]
+        await put(self._tx, _OPENING, sorted(rows, key=lambda row: (row["identity"], row["id"])))
         if self._entries:
             await write_rows(self._tx, self._entries)
-        if self._signals:
-            await conn.execute(insert(signals), self._signals)
+        await self._heard.write()
         moved = [{"moved": id_, "to": seq} for id_, seq in self._grown.items() if id_ not in self._opened]
         if moved:
-            to_head = update(incidents).where(incidents.c.id == bindparam("moved")).values(head=bindparam("to"))
-            await conn.execute(to_head, moved)
+            await self._tx.conn.execute(_TO_HEAD, moved)
         await self._count_storm()
         await self._write_watched()
 
@@ -213,23 +211,7 @@ class Taking:
         for row in anew:
             same = [inbox.c[name] == row[name] for name in ("topic", "partition", "offset")]
             await self._tx.conn.execute(delete(inbox).where(*same))
-        if taken:
-            await self._tx.conn.execute(insert(inbox), taken)
-
-
-def _signal(tx: Tx, arrival: Arrival, text: str, incident: str | None, seq: int | None) -> Stored:
-    alert = arrival.alert
-    return {
-        "incident": incident,
-        "seq": seq,
-        "identity": arrival.identity,
-        "episode": arrival.episode,
-        "name": clean(alert.name),
-        "status": alert.status,
-        "seen_at": alert.seen_at,
-        "at": tx.now,
-        "data": text,
-    }
+        await put(self._tx, _TAKING, taken)
 
 
 def _incident(tx: Tx, id_: str, arrival: Arrival) -> Stored:

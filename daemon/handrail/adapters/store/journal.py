@@ -18,6 +18,7 @@ from sqlalchemy import Text, insert, select, type_coerce, update
 from sqlalchemy.engine import Row as SqlRow
 from sqlalchemy.exc import IntegrityError
 
+from handrail.adapters.store.bulk import put
 from handrail.adapters.store.chain import GENESIS, Broken, Row, seal, verify
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.schema import incidents, iso, journal
@@ -45,6 +46,8 @@ class Head(NamedTuple):
 
 
 START = Head(0, GENESIS)
+
+_APPENDING = insert(journal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ def rows_after(tx: Tx, stream: str, head: Head, entries: Iterable[Said], actor: 
 async def write_rows(tx: Tx, rows: Sequence[Stored]) -> None:
     """Raises HeadMoved where another process has taken one of these places in a stream meanwhile."""
     try:
-        await tx.conn.execute(insert(journal), list(rows))
+        await put(tx, _APPENDING, rows)
     except IntegrityError as taken:
         raise HeadMoved("somebody else appended at the same place") from taken
     tx.grown.update(row["incident"] for row in rows)

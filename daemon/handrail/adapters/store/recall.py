@@ -15,9 +15,11 @@ from typing import TypeVar
 
 from sqlalchemy import func, select
 
+from handrail.adapters.store import heard
+from handrail.adapters.store.bulk import among
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.journal import START, Head
-from handrail.adapters.store.schema import inbox, incidents, journal, signals
+from handrail.adapters.store.schema import inbox, incidents, journal
 from handrail.core.grouping import Closed, Known, incident_id
 from handrail.model.alert import Source
 from handrail.model.arrival import Arrival
@@ -168,28 +170,39 @@ async def recall(tx: Tx, arrivals: Iterable[Arrival]) -> Stories:
     """Every incident that any of these may belong to, locked."""
     stories = Stories(tx.cluster)
     of_episode = {(arrival.identity, arrival.episode): arrival for arrival in arrivals}
-    wanted: set[str] = set()
-    for chunk in chunks(sorted({identity for identity, _ in of_episode})):
-        wanted.update(await _of_identities(tx, chunk))
-    for pairs in chunks(sorted(of_episode)):
-        stories.times.update(await _times(tx, pairs))
+    known = await _known(tx, {identity for identity, _ in of_episode})
+    if not known:
+        return stories  # whatever is new, as most of a storm is
+    wanted = await _of_identities(tx, known)
+    stories.times = await _times(tx, [episode for episode in of_episode if episode[0] in known])
     wanted.update(filter(None, map(stories.newest_id, of_episode.values())))
+    for story in await _locked(tx, wanted):
+        stories.add(story)
+    return stories
+
+
+async def _locked(tx: Tx, wanted: set[str]) -> list[Story]:
+    """These, and those that they were merged into."""
     for _ in range(MERGES):
         async with tx.conn.begin_nested() as savepoint:
-            found = [story for chunk in chunks(sorted(wanted)) for story in await _stories(tx, chunk)]
+            found = await _stories(tx, sorted(wanted))
             further = {story.into for story in found} - wanted - {""}
             if further:
                 await savepoint.rollback()  # gives the locks back: all are taken together, in the order of their ids
         if not further:
             break
         wanted |= further
-    for story in found:
-        stories.add(story)
-    return stories
+    return found
 
 
-async def _of_identities(tx: Tx, identities: list[str]) -> set[str]:
-    mine = (incidents.c.cluster == tx.cluster) & incidents.c.identity.in_(identities)
+async def _known(tx: Tx, identities: set[str]) -> set[str]:
+    """Those of which there ever was an incident."""
+    here = (incidents.c.cluster == tx.cluster) & among(tx, incidents.c.identity, identities)
+    return set((await tx.conn.execute(select(incidents.c.identity).where(here).distinct())).scalars())
+
+
+async def _of_identities(tx: Tx, identities: set[str]) -> set[str]:
+    mine = (incidents.c.cluster == tx.cluster) & among(tx, incidents.c.identity, identities)
     going_on = select(incidents.c.id).where(mine, incidents.c.is_open.is_(True))
     last = (
         select(incidents.c.identity, func.max(incidents.c.ended_at).label("at"))
@@ -211,8 +224,8 @@ async def _times(tx: Tx, episodes: list[Episode]) -> dict[Episode, int]:
         select(incidents.c.identity, incidents.c.episode, func.count().label("times"))
         .where(
             incidents.c.cluster == tx.cluster,
-            incidents.c.identity.in_({identity for identity, _ in episodes}),
-            incidents.c.episode.in_({episode for _, episode in episodes}),
+            among(tx, incidents.c.identity, {identity for identity, _ in episodes}),
+            among(tx, incidents.c.episode, {episode for _, episode in episodes}),
         )
         .group_by(incidents.c.identity, incidents.c.episode)
     )
@@ -221,11 +234,13 @@ async def _times(tx: Tx, episodes: list[Episode]) -> dict[Episode, int]:
 
 async def _stories(tx: Tx, ids: list[str]) -> list[Story]:
     names = ("id", "identity", "state", "is_open", "ended_at", "head")
-    shown = select(*(incidents.c[name] for name in names)).where(incidents.c.id.in_(ids)).order_by(incidents.c.id)
+    shown = (
+        select(*(incidents.c[name] for name in names)).where(among(tx, incidents.c.id, ids)).order_by(incidents.c.id)
+    )
     shown = shown.with_for_update()  # in the order of the ids, as everywhere
     rows = (await tx.conn.execute(shown)).all()
     found = [row.id for row in rows]
-    ends, said = await _ends(tx, found), await _said(tx, found)
+    ends, said = await _ends(tx, found), await heard.said(tx, found)
     noise = await _suppressed(tx, [row.id for row in rows if row.state == State.SUPPRESSED])
     stories: list[Story] = []
     for row in rows:
@@ -240,7 +255,9 @@ async def _suppressed(tx: Tx, ids: list[str]) -> dict[str, tuple[Reason | None, 
     word of a newer build: that says nothing, and then nobody is silent about it."""
     if not ids:
         return {}
-    ends = select(journal.c.incident, journal.c.data).where(journal.c.incident.in_(ids), journal.c.kind == "suppressed")
+    ends = select(journal.c.incident, journal.c.data).where(
+        among(tx, journal.c.incident, ids), journal.c.kind == "suppressed"
+    )
     return {id_: _why(text) for id_, text in await tx.conn.execute(ends)}
 
 
@@ -255,7 +272,7 @@ def _why(text: str) -> tuple[Reason | None, str]:
 async def _ends(tx: Tx, ids: list[str]) -> dict[str, Head]:
     newest = (
         select(journal.c.incident, func.max(journal.c.seq).label("seq"))
-        .where(journal.c.incident.in_(ids))
+        .where(among(tx, journal.c.incident, ids))
         .group_by(journal.c.incident)
         .subquery()
     )
@@ -263,17 +280,3 @@ async def _ends(tx: Tx, ids: list[str]) -> dict[str, Head]:
         journal.c.incident == newest.c.incident, journal.c.seq == newest.c.seq
     )
     return {row.incident: Head(row.seq, row.hash) for row in await tx.conn.execute(ends)}
-
-
-async def _said(tx: Tx, ids: list[str]) -> dict[str, tuple[int, dict[str, datetime]]]:
-    """How many alerts of each incident are journalled, and when one of each status was last."""
-    counted = (
-        select(signals.c.incident, signals.c.status, func.count().label("times"), func.max(signals.c.at).label("last"))
-        .where(signals.c.incident.in_(ids), signals.c.seq.is_not(None))
-        .group_by(signals.c.incident, signals.c.status)
-    )
-    found: dict[str, tuple[int, dict[str, datetime]]] = {id_: (0, {}) for id_ in ids}
-    for row in await tx.conn.execute(counted):
-        times, by_status = found[row.incident]
-        found[row.incident] = (times + row.times, {**by_status, row.status: row.last})
-    return found

@@ -27,7 +27,7 @@ from sqlalchemy.engine import Dialect
 
 from handrail.model.errors import Bug
 
-SCHEMA = 5
+SCHEMA = 6
 """What this build migrates to and needs at least (migrations/versions)."""
 
 READER = 1
@@ -144,10 +144,27 @@ signals = Table(
     Column("at", UtcText, nullable=False),
     Column("data", Words, nullable=False),
 )
-"""Every arrival. `seq` is its place in the incident's journal; NULL where it is counted only."""
+"""What builds before schema 6 wrote of every arrival; read no more, and pruned as it grows old."""
 
 Index("signals_by_incident", signals.c.incident, signals.c.seq)
 Index("signals_by_identity", signals.c.identity, signals.c.seen_at)
+
+heard = Table(
+    "heard",
+    metadata,
+    Column("cluster", Words, primary_key=True),
+    Column("incident", Words, primary_key=True),
+    Column("identity", Words, primary_key=True),
+    Column("status", Words, primary_key=True),
+    Column("name", Words, nullable=False),
+    Column("times", BigInteger, nullable=False),
+    Column("told", BigInteger, nullable=False),
+    Column("told_at", UtcText),
+    Column("at", UtcText, nullable=False),
+    Column("seen_at", UtcText, nullable=False),
+)
+"""How often each alert came: `told` of these `times` it was journalled, last at `told_at`. `incident` is "" where it
+belongs to none."""
 
 journal = Table(
     "journal",

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, case, func, not_, or_, select
+from sqlalchemy import BigInteger, ColumnElement, and_, case, func, not_, or_, select
 
 from handrail.adapters.store.database import Database, Tx
-from handrail.adapters.store.schema import UtcText, incidents, journal, signals
+from handrail.adapters.store.schema import UtcText, heard, incidents, journal
 from handrail.core import storm
 from handrail.model import events as ev
 from handrail.model.condition import Condition
@@ -86,14 +86,14 @@ def _since(tx: Tx, page: str, since: datetime) -> ColumnElement[bool]:
 
 async def _seen(tx: Tx, page: str, since: datetime) -> storm.Seen:
     mine = _since(tx, page, since)
-    joined = signals.join(incidents, signals.c.incident == incidents.c.id)
-    times = func.count().label("times")
-    by_name = select(signals.c.name, times).select_from(joined).where(mine, signals.c.status == "firing")
-    rows = (await tx.conn.execute(by_name.group_by(signals.c.name).order_by(times.desc(), signals.c.name))).all()
+    joined = heard.join(incidents, (heard.c.cluster == incidents.c.cluster) & (heard.c.incident == incidents.c.id))
+    times = func.sum(heard.c.times, type_=BigInteger()).label("times")
+    by_name = select(heard.c.name, times).select_from(joined).where(mine, heard.c.status == "firing")
+    rows = (await tx.conn.execute(by_name.group_by(heard.c.name).order_by(times.desc(), heard.c.name))).all()
     return storm.Seen(
         count=await _count(tx, page, since),
-        alerts=sum(row.times for row in rows),
-        names=tuple(ev.Counted(name=row.name, times=row.times) for row in rows[: storm.MOST_NAMES]),
+        alerts=sum(int(row.times) for row in rows),
+        names=tuple(ev.Counted(name=row.name, times=int(row.times)) for row in rows[: storm.MOST_NAMES]),
         opened=await _opened(tx, mine),
     )
 

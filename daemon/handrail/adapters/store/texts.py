@@ -1,34 +1,44 @@
-"""The JSON text of an alert, made once for its signal and for the journal; byte for byte what `canonical` makes of it.
+"""The JSON text of what intake appends; byte for byte what `canonical` makes of it.
 
-Decides nothing. Thousands of alerts come in a second, and most of what is written of each is this text.
+Decides nothing. Thousands of alerts come in a second, and most of what is written of each is this text: the quick
+writer does it, given the fields in order.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from handrail.adapters.store.journal import Said, said
-from handrail.model.alert import Alert
+from handrail.adapters.store.journal import Said, said_event
 from handrail.model.events import Event
-from handrail.model.value import canonical
-
-_FIELDS = tuple(sorted(Alert.model_fields))
+from handrail.model.value import Value
 
 
-def text_of(alert: Alert) -> str:
-    """Its fields and its words in order, by the quick writer; what that refuses goes the usual way."""
-    fields: dict[str, Any] = {name: getattr(alert, name) for name in _FIELDS}
-    fields["labels"] = dict(sorted(alert.labels.items()))
-    fields["annotations"] = dict(sorted(alert.annotations.items()))
+def said_of(event: Event) -> Said:
+    """What an event says; what the quick writer refuses goes the usual way."""
     try:
-        return to_json(fields).decode()
+        return Said(event.kind, to_json(_ordered(event)).decode())
     except PydanticSerializationError:
-        return said("alert", alert.model_dump(mode="json")).text
+        return said_event(event)
 
 
-def said_of(event: Event, alert: str) -> Said:
-    """What an event says that holds an alert, whose text is known. Of all its fields `alert` comes first."""
-    rest = event.model_dump(mode="json", exclude={"alert"})
-    return Said(event.kind, f'{{"alert":{alert},{canonical(rest)[1:]}')
+def _ordered(value: Any) -> Any:
+    """Plain data with all keys in order. Texts come first, since nearly all are."""
+    kind: Any = type(value)
+    if kind is str or value is None:
+        return value
+    if kind is dict:
+        return {key: _ordered(value[key]) for key in sorted(value)}
+    if kind is tuple:
+        return [_ordered(one) for one in value]
+    if isinstance(value, Value):
+        fields = value.__dict__
+        return {name: _ordered(fields[name]) for name in _names(kind)}
+    return value
+
+
+@cache
+def _names(kind: type[Value]) -> tuple[str, ...]:
+    return tuple(sorted(kind.model_fields))

@@ -26,6 +26,7 @@ RIGHTS = {
     "journal": "SELECT, INSERT",
     "blobs": "SELECT, INSERT",
     "signals": "SELECT, INSERT, DELETE",
+    "heard": "SELECT, INSERT, UPDATE, DELETE",
     "saga_starts": "SELECT, INSERT",
     "meta": "SELECT",
     "alembic_version": "SELECT",
