@@ -101,6 +101,7 @@ async def _counted_anew(tools: Tools, incident: Incident) -> tuple[Condition | N
     limit, page = tools.policy.last_good().storm, storm.page_of(tools.config.cluster.name)
     count = await tools.store.storms.count(page, limit)
     found = storm.condition(page, count, limit)
-    if found is not None:
-        await tools.store.watching.raise_(found)
-    return found, storm.undecided(count, limit)
+    if found is None or found.until <= tools.now():
+        return None, storm.undecided(count, limit)
+    await tools.store.watching.raise_(found)
+    return found, False
