@@ -15,10 +15,11 @@ import pytest
 from handrail.cli.demo_alert import alert_as_otlp
 from handrail.core.report import report
 from handrail.core.story import line
-from handrail.model.errors import OutcomeUnknown
-from handrail.model.hands import DryRun, Hands, Sent
+from handrail.model import events as ev
+from handrail.model.errors import OutcomeUnknown, Transient
+from handrail.model.hands import Answer, DryRun, Hands, Sent
 from handrail.model.incident import State
-from handrail.model.reason import Refusal
+from handrail.model.reason import Reason, Refusal
 from handrail.model.switch import Permit
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw
@@ -129,6 +130,67 @@ async def test_a_lost_write_and_a_foreign_change_since_are_for_a_person(shop: Sh
             assert told is not None
             assert "somebody else changed it" in told
             assert "Either our write was applied and something came after it, or it never was" in told
+
+
+@dataclass
+class Straggling:
+    """The first write is lost on the way and lands after the second attempt has ended with what `second` raises or
+    answers."""
+
+    hands: Hands
+    second: Exception | Sent
+    sends: int = 0
+    underway: Permit | None = None
+
+    async def read(self, ref: ObjectRef) -> Raw | None:
+        return await self.hands.read(ref)
+
+    async def dry_run(self, write: Write) -> DryRun | Refusal:
+        return await self.hands.dry_run(write)
+
+    async def send(self, permit: Permit) -> Sent:
+        self.sends += 1
+        if self.sends == 1:
+            self.underway = permit
+            raise OutcomeUnknown("lost on the way there")
+        if self.sends == 2 and self.underway is not None:
+            await self.hands.send(self.underway)
+            if isinstance(self.second, Exception):
+                raise self.second
+            return self.second
+        return await self.hands.send(permit)
+
+
+async def test_an_attempt_that_was_never_sent_does_not_end_the_lost_one_before_it(shop: Shop, tmp_path: Path) -> None:
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        hands = Straggling(life.tools.hands, Transient("the API server is away", retry_after=1.0))
+        incident = await Rig(replace(life.tools, hands=hands), shop).run(ended, approve=True)
+        assert incident.state is State.RESOLVED, incident.end
+        assert await shop.image() == GOOD
+        assert [run.outcome and run.outcome.result for run in incident.writes] == [ev.Result.DONE]
+
+
+async def test_a_refusal_of_the_second_attempt_does_not_say_that_the_first_was_not_applied(
+    shop: Shop, tmp_path: Path
+) -> None:
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        denied = Sent(answer=Answer.REFUSED, reason=Reason.REFUSED_BY_SERVER, detail="no")
+        hands = Straggling(life.tools.hands, denied)
+        incident = await Rig(replace(life.tools, hands=hands), shop).run(ended, approve=True)
+        assert incident.end is not None
+        assert incident.end[0] is Reason.OUTCOME_UNCLEAR
+        assert "Either our write was applied and something came after it, or it never was" in incident.end[1]
+
+
+async def test_a_write_that_is_lost_each_time_may_still_land_and_is_for_a_person(shop: Shop, tmp_path: Path) -> None:
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        incident = await counted(life, [], lose_before=9).run(ended, approve=True)
+        assert incident.end is not None
+        assert incident.end[0] is Reason.OUTCOME_UNCLEAR
+        assert "may still come" in incident.end[1]
 
 
 async def test_an_object_that_moves_between_read_and_write_is_tried_again_with_its_new_version(

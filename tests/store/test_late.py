@@ -65,6 +65,18 @@ async def test_an_outcome_of_an_earlier_round_comes_too_late_to_change_anything(
     assert await store.append_outcome(incident.id, late) == incident
 
 
+async def test_what_became_of_one_attempt_says_nothing_of_a_later_one(store: Store) -> None:
+    """Of a replica that was replaced while it sent: its successor's attempt is on its way."""
+    incident, intent = await in_flight(store)
+    again = ev.Attempted(key=intent.write.key, resource_version=intent.resource_version)
+    incident = await drive(store, incident, (again,))
+    for result in (ev.Result.ABSENT, ev.Result.REFUSED):
+        late = await store.append_outcome(incident.id, an_outcome(intent, result), attempt=1)
+        assert late == incident
+    ended = await store.append_outcome(incident.id, an_outcome(intent), attempt=2)
+    assert intent.write.key in ended.done_keys
+
+
 async def test_an_outcome_of_what_was_never_intended_is_a_bug(store: Store) -> None:
     incident, _intent = await in_flight(store)
     with pytest.raises(Bug):

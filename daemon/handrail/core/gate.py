@@ -178,6 +178,11 @@ def foreseen_end(refusal: Refusal, recent: Recent, rules: Rules) -> datetime | N
     return rules.now + LOOK_AGAIN if refusal.reason in REASONS else free_from(recent, rules.policy)
 
 
+def attempts(incident: Incident, key: str) -> int:
+    """How often a write was sent or about to be, over all its intents of this round."""
+    return sum(len(run.attempts) for run in incident.writes if run.intent.write.key == key)
+
+
 def needs_person(policy: Policy, steps: tuple[SagaStep, ...]) -> bool:
     """True where any step is above the floor, or policy says ask (or says nothing: then a person at least)."""
     return any(step.risk.always_asked or mode_of(policy, step) is not Mode.ACT for step in steps)

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from handrail.adapters.kubernetes import carries_key, is_gone
 from handrail.core.fingerprint import fingerprint
-from handrail.core.gate import GateFacts, judge
+from handrail.core.gate import GateFacts, attempts, judge
 from handrail.effects.latch import held_by_cluster, latch, stop_of
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
@@ -40,11 +40,6 @@ async def carry_out(tools: Tools, incident: Incident, intent: ev.Intent, refused
     return await _send(tools, incident, intent, permit)
 
 
-def attempts(incident: Incident, key: str) -> int:
-    """How often a write was sent or about to be, over all its intents."""
-    return sum(len(run.attempts) for run in incident.writes if run.intent.write.key == key)
-
-
 async def _gate(
     tools: Tools, incident: Incident, event: ev.Intent | ev.Attempted, write: Write, direction: Direction
 ) -> tuple[Incident, Permit] | Refusal:
@@ -63,25 +58,34 @@ async def _send(tools: Tools, incident: Incident, intent: ev.Intent, permit: Per
     except OutcomeUnknown:
         return incident
     except Transient as away:
-        never = ev.Outcome(key=permit.write.key, result=ev.Result.ABSENT, detail=f"never sent: {away}")
-        await tools.store.append_outcome(incident.id, never)
+        if not _may_still_land(incident, permit):
+            never = ev.Outcome(key=permit.write.key, result=ev.Result.ABSENT, detail=f"never sent: {away}")
+            await tools.store.append_outcome(incident.id, never, attempt=permit.attempt)
         raise
     if sent.answer is Answer.CONFLICT:
         return await _after_conflict(tools, incident, intent)
     held = await held_by_cluster(tools, permit.write, sent) if sent.answer is Answer.REFUSED else None
     if held is not None:
         return await _held(tools, incident, permit, held)
-    return await tools.store.append_outcome(incident.id, _outcome(permit.write, sent))
+    if sent.answer is Answer.DONE:
+        return await tools.store.append_outcome(incident.id, done(permit.write, sent.object))
+    return await tools.store.append_outcome(incident.id, _refused(incident, permit, sent), attempt=permit.attempt)
+
+
+def _may_still_land(incident: Incident, permit: Permit) -> bool:
+    """An earlier attempt that names this very version, and whose answer was lost: what this one says is not said of
+    that one."""
+    run = incident.open_write
+    return run is not None and permit.resource_version in run.attempts[:-1]
 
 
 async def _held(tools: Tools, incident: Incident, permit: Permit, held: Held) -> Incident:
     """Surely not applied, so it may be written again after `start`; but one with this very version that was lost
     before may still land, and stays unknown."""
-    run = incident.open_write
-    if run is not None and permit.resource_version in run.attempts[:-1]:
+    if _may_still_land(incident, permit):
         return await latch(tools, incident, held)
     absent = ev.Outcome(key=permit.write.key, result=ev.Result.ABSENT, reason=held.reason, detail=held.detail)
-    return await tools.store.append_outcome(incident.id, absent, held=stop_of(held))
+    return await tools.store.append_outcome(incident.id, absent, held=stop_of(held), attempt=permit.attempt)
 
 
 async def _in_time(tools: Tools, permit: Permit) -> Sent:
@@ -97,9 +101,10 @@ async def _in_time(tools: Tools, permit: Permit) -> Sent:
         raise OutcomeUnknown(f"{permit.write.summary}: no answer while the lease held") from over
 
 
-def _outcome(write: Write, sent: Sent) -> ev.Outcome:
-    if sent.answer is Answer.DONE:
-        return done(write, sent.object)
+def _refused(incident: Incident, permit: Permit, sent: Sent) -> ev.Outcome:
+    write = permit.write
+    if _may_still_land(incident, permit):
+        return _stuck(write, f"an earlier attempt was lost and may still land; then the server refused: {sent.detail}")
     return ev.Outcome(key=write.key, result=ev.Result.REFUSED, reason=sent.reason, detail=sent.detail)
 
 
@@ -190,8 +195,8 @@ async def _again(tools: Tools, incident: Incident, intent: ev.Intent, version: s
     key = intent.write.key
     if attempts(incident, key) >= MAX_ATTEMPTS:
         run = incident.open_write
-        if intent.write.verb is Verb.EVICT and run is not None and version == run.attempts[-1]:
-            unclear = f"{intent.write.object} is still there, and a lost eviction may still come"
+        if run is not None and version == run.attempts[-1]:
+            unclear = f"{intent.write.object} is as it was, and a lost {intent.write.verb} may still come"
             return await tools.store.append_outcome(incident.id, _stuck(intent.write, unclear))
         spent = ev.Outcome(
             key=key,

@@ -17,7 +17,7 @@ from handrail.adapters.store.once import insert_once
 from handrail.adapters.store.schema import meta, saga_starts, targets
 from handrail.adapters.store.starts import recent
 from handrail.adapters.store.stop import switch_now
-from handrail.core.gate import GateFacts
+from handrail.core.gate import GateFacts, attempts
 from handrail.model.errors import Bug
 from handrail.model.events import Attempted, Intent
 from handrail.model.incident import Incident
@@ -46,7 +46,7 @@ async def commit_intent(
         incident=moved.id,
         write=intent.write,
         resource_version=event.resource_version,
-        attempt=sum(len(run.attempts) for run in moved.writes if run.intent.write.key == intent.write.key),
+        attempt=attempts(moved, intent.write.key),
     )
     return moved, permit
 

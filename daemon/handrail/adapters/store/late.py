@@ -13,18 +13,23 @@ from handrail.adapters.store.database import Tx
 from handrail.adapters.store.journal import extend, lock
 from handrail.adapters.store.schema import journal
 from handrail.adapters.store.stop import latch
+from handrail.core.gate import attempts
 from handrail.model.errors import Bug
 from handrail.model.events import ModelAnswered, Outcome
 from handrail.model.incident import Incident
 from handrail.model.switch import Stop
 
 
-async def append_outcome(tx: Tx, id_: str, outcome: Outcome, held: Stop | None, actor: str) -> Incident:
+async def append_outcome(
+    tx: Tx, id_: str, outcome: Outcome, held: Stop | None, attempt: int | None, actor: str
+) -> Incident:
     """With the stop of the cluster's that refused it, where one did. Raises Bug for a key that was never intended."""
     incident = await lock(tx, id_)
     if held is not None:
         await latch(tx, held)
     run = incident.run_of(outcome.key)
+    if run is not None and attempt is not None and attempt != attempts(incident, outcome.key):
+        return incident
     unknown = run.open if run is not None else await _in_flight_before(tx, id_, outcome.key)
     return await extend(tx, incident, (outcome,), actor) if unknown else incident
 

@@ -193,12 +193,21 @@ class Store(Reading):
         return await self._database.write(lambda tx: gate.commit_intent(tx, incident, event, judge, actor))
 
     async def append_outcome(
-        self, incident_id: str, outcome: Outcome, *, held: Stop | None = None, actor: str = ACTOR
+        self,
+        incident_id: str,
+        outcome: Outcome,
+        *,
+        held: Stop | None = None,
+        attempt: int | None = None,
+        actor: str = ACTOR,
     ) -> Incident:
         """What became of a write: wherever the head is, also after the end, and once per attempt. `held` is the stop
-        of the cluster's that refused it: latched in the same transaction."""
+        of the cluster's that refused it: latched in the same transaction. `attempt` goes with what says only that this
+        one was not applied: nothing is recorded where there has been a further one."""
 
-        return await self._database.write(lambda tx: late.append_outcome(tx, incident_id, outcome, held, actor))
+        return await self._database.write(
+            lambda tx: late.append_outcome(tx, incident_id, outcome, held, attempt, actor)
+        )
 
     async def answer_model(
         self, incident_id: str, answered: ModelAnswered, blobs: Mapping[str, str], *, actor: str = ACTOR
