@@ -21,6 +21,7 @@ from handrail.model.reason import Reason
 from handrail.reconciler import on_tick
 from tests.reconciler.rig import BAD, GOOD, LOCAL, Rig, Shop, asking, ended, rig
 from tests.reconciler.test_path import broken
+from tests.store.places import behind
 
 BACKUP = ExpectedSignal(name="NightlyBackupDone", labels={"team": "db"}, minutes=60)
 ALERTS = AlertsConfig(watchdog=WatchdogConfig(minutes=15), expected=(BACKUP,))
@@ -188,6 +189,28 @@ async def test_open_questions_about_which_nothing_changes_are_not_read_again(
         assert incident is not None
         assert incident.caution is not None
         assert incident.caution.reason is Reason.MONITORING_GONE
+
+
+async def test_a_question_whose_journal_is_damaged_holds_up_nothing_else_that_the_clock_brings(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with watching(shop, tmp_path) as (life, _ticking):
+        await broken(shop, life)
+        id_ = (await life.run(asking)).id
+    behind(tmp_path / "handrail.db").execute("UPDATE journal SET data = '[]' WHERE incident = ? AND seq = 3", (id_,))
+    pruned: list[Store] = []
+
+    async def prune(store: Store) -> int:
+        pruned.append(store)
+        return 0
+
+    monkeypatch.setattr(Store, "prune", prune)
+    with capture_logs() as logged:
+        async with watching(shop, tmp_path) as (life, ticking):
+            await minutes(shop, ticking, 11)
+            assert life.tools.store.unfit().keys() == {id_}
+    assert [line for line in logged if line["event"] == "broken by the clock"] == []
+    assert len(pruned) == 1
 
 
 async def test_what_breaks_under_the_clock_is_said_and_the_next_tick_looks_again(shop: Shop, tmp_path: Path) -> None:

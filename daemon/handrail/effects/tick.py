@@ -19,7 +19,7 @@ from handrail.model import events as ev
 from handrail.model.arrival import Arrival, Batch
 from handrail.model.condition import Condition
 from handrail.model.detector import Awaited
-from handrail.model.errors import HeadMoved
+from handrail.model.errors import Damaged, HeadMoved, UnknownEvent
 from handrail.model.incident import State
 from handrail.model.reason import Reason, Refusal
 
@@ -54,7 +54,8 @@ class Ticking:
             seen = await tools.store.watching.sightings()
             for signal in awaited(tools.config.alerts, seen, self._since):
                 await self._look(signal, standing, now)
-        await storm.watch(tools)
+        with suppress(Damaged, UnknownEvent):  # of its page: said by whoever drives that, and all else goes on
+            await storm.watch(tools)
         await self._tell_asked(now)
         if now - self._tidied >= TIDY_EVERY:
             await tools.store.watching.tidy()
@@ -94,10 +95,12 @@ class Ticking:
         asked = {row.id: (row.head, reason) for row in await store.rows(MOST_ASKED, State.ASKING)}
         self._knows = {id_: known for id_, known in self._knows.items() if asked.get(id_) == known}
         for id_ in asked.keys() - self._knows.keys():
-            incident = await store.incident(id_)
-            if incident is None or incident.state is not State.ASKING:
-                continue
-            with suppress(HeadMoved):  # somebody has just answered, or something came in: the next tick looks again
+            # Somebody has just answered, or something came in: the next tick looks again. One whose journal can't be
+            # read is said by whoever drives it; its neighbours are told.
+            with suppress(HeadMoved, Damaged, UnknownEvent):
+                incident = await store.incident(id_)
+                if incident is None or incident.state is not State.ASKING:
+                    continue
                 if not _told(incident.caution, refusal):
                     incident = await store.append(incident, (_cautioned(refusal),))
                 self._knows[id_] = (incident.seq, reason)
