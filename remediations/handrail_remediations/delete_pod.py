@@ -1,14 +1,16 @@
-"""Delete one pod: the one replica of several that hangs, or the corpse of one that was evicted.
+"""Delete one pod: the one replica of several that hangs. Or sweep corpses: pods that ended and are listed still.
 
-Decides whether that very pod may go. Only one that a controller makes again, whose peers of the same revision are
-ready, and that keeps no data on its node. It never takes a ready pod, and a person is always asked.
+Decides whether these very pods may go. A living one only where a controller makes it again, peers of the same revision
+are ready, and it keeps no data on its node; of corpses a bounded number at a time, and never the newest of an owner,
+which stays as evidence. It never takes a ready pod, and a person is always asked.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, StringConstraints, model_validator
 
 from handrail.model import departure, pods
 from handrail.model.guards import keeps_its_pods
@@ -30,7 +32,14 @@ from handrail.model.value import Raw, Value
 from handrail.model.workload import Workload, pod_is_ready
 from handrail.model.write import Verb, Write
 
-MOST_OFFERED = 3
+MOST_OFFERED = 2
+"""Of pods that hang; the sweep comes to them."""
+
+MOST_SWEPT = 20
+"""Corpses that one approval covers: as many as a person can still look through."""
+
+
+Uid = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 
 
 class DeletePod:
@@ -45,7 +54,16 @@ class DeletePod:
     way_back = "none: the pod is gone, and its controller makes another"
 
     class Params(Value):
-        uid: str = Field(min_length=1, max_length=64)
+        """One pod, or corpses: never both."""
+
+        uid: str = Field(default="", max_length=64)
+        corpses: tuple[Uid, ...] = Field(default=(), max_length=MOST_SWEPT)
+
+        @model_validator(mode="after")
+        def _one_or_the_other(self) -> Self:
+            if bool(self.uid) == bool(self.corpses):
+                raise ValueError("name the pod or the corpses")
+            return self
 
     async def look(self, eyes: Eyes, target: ObjectRef) -> Seen | None:
         workload = await eyes.workload(target)
@@ -58,42 +76,64 @@ class DeletePod:
         return keeps_its_pods(w) or (None if None in stands else next(filter(None, stands), nothing))
 
     def propose(self, seen: Seen) -> tuple[Candidate, ...]:
-        """Those that hang first, then corpses; oldest names first, three at most."""
+        """Those that hang, oldest names first, two at most; then as many corpses as one approval covers."""
         w = seen.workload
         if keeps_its_pods(w):
             return ()
-        fit = [pod for pod in w.pods if not pod_is_ready(pod) and _pod_guards(w, pod) is None]
-        fit.sort(key=lambda pod: (pods.is_corpse(pod), str(pod["metadata"]["name"])))
-        return tuple(
+        living = [pod for pod in w.pods if not pod_is_ready(pod) and not pods.is_corpse(pod)]
+        fit = sorted(
+            (pod for pod in living if _pod_guards(w, pod) is None), key=lambda pod: str(pod["metadata"]["name"])
+        )
+        hanging = (
             Candidate(params={"uid": pod["metadata"]["uid"]}, summary=f"delete {departure.said(w, pod)}")
             for pod in fit[:MOST_OFFERED]
         )
+        return (*hanging, *_sweep(w))
 
     def check(self, seen: Seen, p: Params) -> Refusal | None:
-        pod = pods.pod_of(seen.workload, p.uid)
-        if pod is None:
-            return Refusal(reason=Reason.TARGET_GONE, detail=f"{seen.workload.ref} has no pod of UID {p.uid} any more")
-        return keeps_its_pods(seen.workload) or _pod_guards(seen.workload, pod)
+        """Corpses that somebody has swept meanwhile are no hindrance to the rest."""
+        w, left = seen.workload, _left(seen.workload, p)
+        if not left:
+            return Refusal(reason=Reason.TARGET_GONE, detail=f"{w.ref} has no pod of UID {_named(p)[0]} any more")
+        kept = next(filter(None, (pods.not_spare(w, pod) for pod in left if p.corpses)), None)
+        return keeps_its_pods(w) or kept or next(filter(None, (_pod_guards(w, pod) for pod in left)), None)
 
     def remember(self, seen: Seen, p: Params) -> Raw:
-        return departure.remembered(seen.workload, p.uid)
+        return {**departure.remembered(seen.workload, _named(p)[0]), "uids": list(_named(p))}
 
     def writes(self, seen: Seen, p: Params) -> tuple[Write, ...]:
-        pod = pods.pod_of(seen.workload, p.uid)
-        if pod is None:
-            return ()
-        return (
-            Write(verb=Verb.DELETE, object=ObjectRef.of(pod), summary=f"delete {departure.said(seen.workload, pod)}"),
+        w = seen.workload
+        return tuple(
+            Write(verb=Verb.DELETE, object=ObjectRef.of(pod), summary=f"delete {departure.said(w, pod)}")
+            for pod in _left(w, p)
         )
 
     def next(self, seen: Seen, p: Params, before: Raw, now: datetime) -> Write | Done | Refusal:
-        return departure.gone(seen.workload, p.uid) or self.check(seen, p) or self.writes(seen, p)[0]
+        gone = departure.gone(seen.workload, *_named(p))
+        return gone or self.check(seen, p) or self.writes(seen, p)[0]
 
     def verify(self, seen: Seen, p: Params, before: Raw, acted_at: datetime, now: datetime) -> Verification:
         return departure.helped(seen.workload, before, acted_at, now)
 
     def undo(self, seen: Seen, p: Params, before: Raw, now: datetime) -> Undone | CannotUndo:
-        return departure.taken_back(seen.workload, p.uid)
+        return departure.taken_back(seen.workload, *_named(p))
+
+
+def _named(p: DeletePod.Params) -> tuple[str, ...]:
+    return p.corpses or (p.uid,)
+
+
+def _left(w: Workload, p: DeletePod.Params) -> list[Raw]:
+    """Of the named ones those that are there: one that is going counts only while it is the only one named."""
+    found = [pod for uid in _named(p) if (pod := pods.pod_of(w, uid))]
+    return [pod for pod in found if not p.corpses or "deletionTimestamp" not in pod["metadata"]]
+
+
+def _sweep(w: Workload) -> tuple[Candidate, ...]:
+    fit = [pod for pod in pods.spare_corpses(w) if _pod_guards(w, pod) is None]
+    swept = [pod["metadata"]["uid"] for pod in fit[:MOST_SWEPT]]
+    summary = f"delete {len(swept)} of {len(fit)} corpses of {w.ref}; the newest of each owner stays as evidence"
+    return (Candidate(params={"corpses": swept}, summary=summary),) if swept else ()
 
 
 def _pod_guards(w: Workload, pod: Raw) -> Refusal | None:
@@ -101,18 +141,7 @@ def _pod_guards(w: Workload, pod: Raw) -> Refusal | None:
     refusal = pods.replaced(w, pod) or pods.someone_else(pod)
     if refusal or pods.is_corpse(pod):
         return refusal
-    return pods.loses_data(pod) or _well(w, pod) or pods.not_only_here(w, pod) or pods.serves_alone(w, pod)
-
-
-def _well(w: Workload, pod: Raw) -> Refusal | None:
-    since, ref = pods.not_ready_since(pod), ObjectRef.of(pod)
-    if pod_is_ready(pod):
-        others = pods.serves_alone(w, pod)
-        return others or Refusal(reason=Reason.NO_CHANGE, detail=f"{ref} is ready; nothing is mended by deleting it")
-    if since is None or w.observed_at - since < pods.STEADY:
-        detail = f"{ref} has been not ready for less than {pods.STEADY.seconds} seconds; it may come by itself"
-        return Refusal(reason=Reason.TOO_EARLY, detail=detail)
-    return None
+    return pods.loses_data(pod) or pods.well(w, pod) or pods.not_only_here(w, pod) or pods.serves_alone(w, pod)
 
 
 step = DeletePod()

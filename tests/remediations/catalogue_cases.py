@@ -24,6 +24,7 @@ from tests.remediations.workloads import (
     paused_by,
     sick_node,
     steady,
+    strewn,
 )
 
 CATALOGUE = catalogue()
@@ -47,7 +48,7 @@ class Case(NamedTuple):
         return sight(self.name, thing or self.thing, self.around)
 
     def __str__(self) -> str:
-        return f"{self.name}-{self.thing.ref.kind}"
+        return f"{self.name}-{self.thing.ref.kind}{'-corpses' if 'corpses' in self.given else ''}"
 
 
 def sight(name: str, thing: Thing, around: tuple[Raw, ...] = ()) -> Sight:
@@ -77,6 +78,7 @@ CASES: tuple[Case, ...] = (
         Case("delete_pod", deadlocked(kind), {"uid": hung(deadlocked(kind))}, back=False)
         for kind in ("Deployment", "StatefulSet", "DaemonSet")
     ),
+    Case("delete_pod", strewn(5), {"corpses": [f"corpse-{n}" for n in range(4)]}, back=False),
     *(
         Case("evict_pod", deadlocked(kind), {"uid": hung(deadlocked(kind))}, False, (budget(1), node("node-1")))
         for kind in ("Deployment", "StatefulSet")

@@ -147,6 +147,6 @@ async def _carry_out(step: Step, world: World, ref: ObjectRef, p: BaseModel, bef
             break
         did.append(move)
         await world.write(move)
-        assert len(did) < 10, "a step ends"
+        assert len(did) < 30, "a step ends"
     assert isinstance(move, Done)
     return did

@@ -144,6 +144,19 @@ def deadlocked(kind: str = "Deployment", *, since: datetime = LONG_AGO) -> Workl
     return changed(w, pods=(*w.pods[:4], hung))
 
 
+def strewn(corpses: int) -> Workload:
+    """Three pods that serve, and what is listed still of those that were evicted, the oldest first."""
+    w = steady()
+    found = []
+    for number in range(corpses):
+        one = pod(100 + number, w.replica_sets[0], ready=False)
+        made = text(LONG_AGO + timedelta(minutes=number))
+        one["metadata"].update(uid=f"corpse-{number}", creationTimestamp=made)
+        one["status"] = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}
+        found.append(one)
+    return changed(w, pods=(*w.pods, *found))
+
+
 def with_pod(workload: Workload, number: int, **parts: Any) -> Workload:
     """Pod `number` (from 1) with other spec, status or metadata; what is not named stays."""
     found = list(workload.pods)

@@ -22,22 +22,22 @@ def remembered(w: Workload, uid: str) -> Raw:
     return {"uid": uid, "ready": rollout.counts(w).ready, "desired": rollout.counts(w).desired}
 
 
-def gone(w: Workload, uid: str) -> Done | None:
+def gone(w: Workload, *uids: str) -> Done | None:
     """Gone or terminating is what was wanted (design, state rule 3)."""
-    if _stays(w, uid):
+    if any(_stays(w, uid) for uid in uids):
         return None
-    return Done(detail=f"the pod of UID {uid} is gone or going")
+    return Done(detail=f"the pod of UID {', '.join(uids)} is gone or going")
 
 
 def helped(w: Workload, before: Raw, acted_at: datetime, now: datetime) -> Verification:
     """The pod itself is away, not only going, and every wanted pod is ready and stays so."""
-    lingers = pod_of(w, before["uid"]) is not None
+    lingers = any(pod_of(w, uid) is not None for uid in before.get("uids", [before["uid"]]))
     missing = "the old pod is still there" if lingers else rollout.unwell(w, acted_at, now)
     return rollout.outcome(w, missing, before["ready"], acted_at, now)
 
 
-def taken_back(w: Workload, uid: str) -> Undone | CannotUndo:
-    if _stays(w, uid):
+def taken_back(w: Workload, *uids: str) -> Undone | CannotUndo:
+    if all(_stays(w, uid) for uid in uids):
         return Undone(detail="it was not taken away")
     return CannotUndo(detail="a pod that is gone can't be brought back; its controller makes another in its place")
 

@@ -34,6 +34,29 @@ def is_corpse(pod: Raw) -> bool:
     return status.get("phase") == "Failed" and "deletionTimestamp" not in pod["metadata"]
 
 
+def spare_corpses(w: Workload) -> list[Raw]:
+    """Corpses, oldest first, but for the newest one of each owner: what it says of its end stays as evidence."""
+    found = sorted(filter(is_corpse, w.pods), key=lambda pod: (_made_at(pod), name_of(pod)))
+    newest = {(controller_of(pod) or {}).get("uid"): pod["metadata"]["uid"] for pod in found}
+    return [pod for pod in found if pod["metadata"]["uid"] not in newest.values()]
+
+
+def not_spare(w: Workload, pod: Raw) -> Refusal | None:
+    if pod in spare_corpses(w):
+        return None
+    detail = f"{ObjectRef.of(pod)} is no corpse, or the newest one of its owner, which stays as evidence"
+    return Refusal(reason=Reason.NO_CHANGE, detail=detail)
+
+
+def name_of(pod: Raw) -> str:
+    return str(pod["metadata"]["name"])
+
+
+def _made_at(pod: Raw) -> str:
+    """As the API server writes it, which sorts by time."""
+    return str(pod["metadata"].get("creationTimestamp") or "")
+
+
 def not_ready_since(pod: Raw) -> datetime | None:
     """None where it is ready, or where the API server does not say since when it is not."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
@@ -61,6 +84,18 @@ def loses_data(pod: Raw) -> Refusal | None:
         if kept:
             detail = f"{ObjectRef.of(pod)} keeps data on its node in volume {volume.get('name')}; a person decides"
             return Refusal(reason=Reason.LOCAL_DATA, detail=detail)
+    return None
+
+
+def well(w: Workload, pod: Raw) -> Refusal | None:
+    """It serves, or has not been ill for long enough to be sure."""
+    since, ref = not_ready_since(pod), ObjectRef.of(pod)
+    if pod_is_ready(pod):
+        nothing = Refusal(reason=Reason.NO_CHANGE, detail=f"{ref} is ready; nothing is mended by deleting it")
+        return serves_alone(w, pod) or nothing
+    if since is None or w.observed_at - since < STEADY:
+        detail = f"{ref} has been not ready for less than {STEADY.seconds} seconds; it may come by itself"
+        return Refusal(reason=Reason.TOO_EARLY, detail=detail)
     return None
 
 
