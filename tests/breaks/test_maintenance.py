@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,17 @@ import pytest
 
 from handrail.core.fingerprint import fingerprint
 from handrail.core.maintenance import kept_off, marked, nodes_to_read
+from handrail.model.hands import DryRun, Sent
 from handrail.model.incident import Incident, State
 from handrail.model.marks import MAINTENANCE
-from handrail.model.reason import Reason
+from handrail.model.reason import Reason, Refusal
+from handrail.model.switch import Permit
+from handrail.model.target import ObjectRef
 from handrail.model.value import Raw
 from handrail.model.workload import Workload
+from handrail.model.write import Write
 from tests.breaks.worlds import alerted
-from tests.reconciler.rig import BAD, DEPLOYMENT, Shop, asking, ended, rig
+from tests.reconciler.rig import BAD, DEPLOYMENT, LOCAL, Rig, Shop, asking, ended, rig
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 NAMESPACE = "/api/v1/namespaces/shop"
@@ -70,6 +75,45 @@ async def test_a_mark_set_while_a_person_is_asked_keeps_us_off_after_the_approva
         incident = await life.run(ended)
         assert end_of(incident) == (State.HANDED_OVER, Reason.IN_MAINTENANCE)
         assert incident.writes == ()
+        assert await shop.image() == BAD
+
+
+@dataclass
+class Stopped:
+    """Somebody presses stop while the last dry-run before the write is made."""
+
+    life: Rig
+    approved: bool = False
+
+    async def read(self, ref: ObjectRef) -> Raw | None:
+        return await self.life.tools.hands.read(ref)
+
+    async def dry_run(self, write: Write) -> DryRun | Refusal:
+        if self.approved:
+            self.approved = False
+            await self.life.desk.switch(True, LOCAL, "the database is moved")
+        return await self.life.tools.hands.dry_run(write)
+
+    async def send(self, permit: Permit) -> Sent:
+        return await self.life.tools.hands.send(permit)
+
+
+async def test_a_mark_set_under_a_stop_that_came_at_the_very_write_keeps_us_off_after_the_start(
+    shop: Shop, tmp_path: Path
+) -> None:
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        await life.run(asking)
+        hands = Stopped(life, approved=True)
+        stopped = Rig(replace(life.tools, hands=hands), shop)
+        assert (await life.answer("approve")).ok
+        incident = await stopped.run(lambda one: one.paused)
+        assert incident.step_run(0) is not None
+        assert incident.writes == ()
+        await mark(shop, NAMESPACE, "the database is moved")
+        assert (await life.desk.switch(False, LOCAL, "")).ok
+        incident = await stopped.run(ended)
+        assert end_of(incident) == (State.HANDED_OVER, Reason.IN_MAINTENANCE)
         assert await shop.image() == BAD
 
 

@@ -39,7 +39,7 @@ async def step(tools: Tools, incident: Incident, index: int) -> Incident:
     if seen is None:
         return await _no(tools, incident, index, Refusal(reason=Reason.TARGET_GONE, detail=f"{spec.target} is gone"))
     begun = incident.step_run(index)
-    if begun is None:
+    if begun is None or not incident.done_writes:  # a stop may lie between the beginning and its first write
         refusal = code.check(seen, params) or await kept_off(tools.eyes, seen.thing, tools.now())
         if refusal is not None:
             return await _no(tools, incident, index, refusal)
