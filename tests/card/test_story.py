@@ -10,12 +10,19 @@ from hypothesis import strategies as st
 
 from handrail.core.report import MOST, report
 from handrail.core.report_times import times
+from handrail.core.saga import Record, next_move
+from handrail.core.standing import status
 from handrail.core.story import line
 from handrail.model import events as ev
 from handrail.model.approval import Person
 from handrail.model.evidence import Away, Trust
 from handrail.model.incident import State
+from handrail.model.policy import Policy
 from handrail.model.reason import Reason
+from handrail.model.severity import Severity
+from handrail.model.step import Verdict
+from handrail.model.switch import Switch
+from handrail.model.taking_back import TakeBack
 from tests.card import journals as j
 from tests.factories import story_to
 
@@ -91,7 +98,7 @@ def _after(ended: str) -> ev.Opened:
         ),
         (
             ev.Voided(reason=Reason.DRIFTED, detail="x"),
-            "Void, nothing was written; looking and asking anew: DRIFTED: x.",
+            "Void, nothing of it was written; looking and asking anew: DRIFTED: x.",
         ),
         (j.outcome(ev.Result.DONE), None),
         (j.outcome(ev.Result.REFUSED, reason=Reason.DENIED), "The API server refused a write (DENIED)."),
@@ -105,7 +112,7 @@ def _after(ended: str) -> ev.Opened:
             ev.Rejected(request="r", by=j.SAM, why="too\nrisky"),
             "slack:U0SECOND rejected it: too risky.",
         ),
-        (ev.Rejected(request="r", by=j.SAM), "slack:U0SECOND rejected it; nothing was written."),
+        (ev.Rejected(request="r", by=j.SAM), "slack:U0SECOND rejected it; nothing of it was written."),
         (ev.Paused(by="local:root", why="freeze"), "local:root stopped everything: freeze."),
         (ev.Taken(by=j.ONA), "slack:U0ONCALL took it; nothing is done to it until it is given back."),
         (
@@ -174,6 +181,29 @@ def test_waits_that_overlap_count_once() -> None:
 def test_an_open_wait_counts_up_to_the_last_event() -> None:
     events = (*j.ASKED, ev.Noted(text="still here"))
     assert times(j.incident(events), j.entries(events)).waited == timedelta(seconds=10)
+
+
+def test_in_a_second_round_nobody_is_told_that_nothing_at_all_was_written() -> None:
+    """What the first round wrote is still in place."""
+    no_effect = ev.Verified(verdict=Verdict.NO_EFFECT, severity=Severity(desired=3, ready=2), detail="it did not help")
+    second = (*j.VERIFYING, no_effect, ev.Replanned(), *j.ASKED[2:])
+    incident = j.incident(second)
+    move = next_move(incident, Switch(), Policy(version=1), j.T0 + timedelta(hours=2))
+    assert isinstance(move, Record)
+    voided = ev.Voided(reason=Reason.DRIFTED, detail="x")
+    for end in (*move.events, ev.Rejected(request="req-1", by=j.SAM), voided):
+        told = [lines((*second, end))[-1], status(j.incident((*second, end)), j.T0)]
+        assert [text for text in told if "nothing was written" in text.lower()] == []
+        assert "Done so far: set the template of revision 1." in told[1]
+
+
+def test_an_undo_that_was_asked_for_mitigates_nothing() -> None:
+    step = TakeBack(
+        step="rollout_undo", risk=j.STEP.risk, target=j.REF, params={}, summary="undo", before={}, after={"u": "f"}
+    )
+    begun = (j.opened(), ev.TakingBack(steps=(step,)), *j.HEALED[1:])
+    assert times(j.incident(begun), j.entries(begun)).mitigated is None
+    assert times(j.incident(j.HEALED), j.entries(j.HEALED)).mitigated is not None
 
 
 def test_the_report_of_a_repair_tells_everything_once() -> None:

@@ -86,7 +86,7 @@ async def test_a_spec_changed_before_the_click_voids_writes_nothing_and_asks_ane
     assert [(w.verb, w.resource, w.name) for w in daemon.applied()] == PATCHED
     assert shop.image() == GOOD
     assert shop.deployment()["spec"]["progressDeadlineSeconds"] == 25, "what somebody else changed stays changed"
-    approved, void = DONE[0], "Void, nothing was written; looking and asking anew: "
+    approved, void = DONE[0], "Void, nothing of it was written; looking and asking anew: "
     tells(await thread_of(slack, "It healed"), *ASKED, approved, void, *ASKED[1:], *DONE)
     assert [message.ts for message in cards(slack)] == [card.ts]
     assert await daemon.stop() == 0

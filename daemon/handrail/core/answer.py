@@ -95,7 +95,7 @@ def _may_not(request: ApprovalRequest, person: Person, now: datetime) -> Refusal
         return _stranger(person, request.approvers)
     if now > request.expires:
         return _no(
-            Reason.APPROVAL_EXPIRED, f"the time to decide ended at {clock(request.expires)}; nothing was written"
+            Reason.APPROVAL_EXPIRED, f"the time to decide ended at {clock(request.expires)}; nothing of it was written"
         )
     return None
 

@@ -11,7 +11,8 @@ from handrail.model.value import Value
 
 
 class Times(Value):
-    """`before`: from the alert's beginning to ours (None: the sender gave none). `mitigated`: from ours to healed.
+    """`before`: from the alert's beginning to ours (None: the sender gave none). `mitigated`: from ours to healed;
+    an undo that was asked for heals nothing.
 
     `waited`: for people to answer, to give back, or to start again; overlapping waits count once.
     """
@@ -31,7 +32,7 @@ def times(incident: Incident, entries: Sequence[ev.Entry]) -> Times:
     return Times(
         opened=opened,
         before=opened - began if began is not None and began <= opened else None,
-        mitigated=end - opened if incident.state is State.RESOLVED else None,
+        mitigated=end - opened if incident.state is State.RESOLVED and not incident.taking_back else None,
         waited=_waited(entries, end),
         lasted=end - opened,
         ended=incident.state.terminal,

@@ -213,7 +213,7 @@ def _waiting(incident: Incident, now: datetime) -> Move | None:
 def _asking(incident: Incident, now: datetime) -> Move:
     request = incident.request
     if request is None or now > request.expires:
-        return _hand_over(Reason.APPROVAL_EXPIRED, "nobody decided in time; nothing was written")
+        return _hand_over(Reason.APPROVAL_EXPIRED, "nobody decided in time; nothing of it was written")
     resolved = incident.resolved_seen_at is not None and incident.resolved_seen_at > request.asked_at
     if resolved and not incident.taking_back:
         return Do(effect=Effect.RECHECK)
@@ -232,7 +232,7 @@ def _executing(incident: Incident, now: datetime) -> Move:
             return Record(
                 events=(ev.StepFailed(step=pending, reason=Reason.RUN_EXPIRED, detail="its time to run is over"),)
             )
-        return _hand_over(Reason.RUN_EXPIRED, "approved, but not begun in time; nothing was written")
+        return _hand_over(Reason.RUN_EXPIRED, "approved, but not begun in time; nothing of it was written")
     return Do(effect=Effect.STEP, step=pending)
 
 

@@ -118,7 +118,7 @@ def _asked(event: ev.Asked) -> str:
 
 
 def _voided(event: ev.Voided) -> str:
-    return f"Void, nothing was written; looking and asking anew: {because(event.reason, event.detail)}."
+    return f"Void, nothing of it was written; looking and asking anew: {because(event.reason, event.detail)}."
 
 
 def _intent(event: ev.Intent) -> str | None:
@@ -197,7 +197,9 @@ _TELLS: dict[str, Callable[[Any], str | None]] = {
     "asked": _asked,
     "cleared": lambda _event: "Policy lets this run without asking anybody.",
     "approved": lambda event: f"{event.by} approved exactly what the card shows.",
-    "rejected": lambda event: f"{event.by} rejected it{f': {event.why}' if event.why else '; nothing was written'}.",
+    "rejected": lambda event: (
+        f"{event.by} rejected it{f': {event.why}' if event.why else '; nothing of it was written'}."
+    ),
     "voided": _voided,
     "intent": _intent,
     "attempted": lambda _event: "The object had moved on in the meantime; trying the same write once more.",

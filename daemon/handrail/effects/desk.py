@@ -166,7 +166,7 @@ def _thanks(event: ev.Event, incident: Incident) -> str:
         case ev.Approved():
             return f"approved: {incident.id} goes on"
         case ev.Rejected():
-            return f"rejected: {incident.id} is handed over; nothing was written"
+            return f"rejected: {incident.id} is handed over; nothing of it was written"
         case ev.Taken():
             return f"{incident.id} is yours: nothing is done to it until you give it back (`handrail give-back`)"
         case _:
