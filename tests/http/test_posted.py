@@ -115,7 +115,7 @@ async def test_a_group_of_which_one_breaks_the_store_is_not_there_in_part(
     def breaks(*_: Any) -> None:
         raise ValueError("a fault of ours")
 
-    monkeypatch.setattr(intake, "_signal", breaks)
+    monkeypatch.setattr(intake, "_incident", breaks)
     answer = await house.doors.post(AM, webhook(fired(), fired({"alertname": "Other", "namespace": "shop"})))
     assert (answer.status, answer.json["reason"]) == (400, "BROKEN"), "sent again it would break us again"
     monkeypatch.undo()
@@ -171,6 +171,10 @@ async def test_log_records_that_are_no_alerts_are_counted_for_the_sender(house: 
     embedded = {"body": {"stringValue": json.dumps(whole_group)}}
     said = (await house.doors.post(LOGS, logs(embedded))).json["partialSuccess"]
     assert said["rejectedLogRecords"] == "1", "one log record, however many bad alerts it holds"
+    beside = (await house.doors.post(LOGS, logs(log_record("C", "till"), embedded))).json["partialSuccess"]
+    assert beside["rejectedLogRecords"] == "1", "never the one that was taken"
+    mixed = {"body": {"stringValue": json.dumps(webhook(fired(), *({"labels": {}} for _ in range(5))))}}
+    assert (await house.doors.post(LOGS, logs(mixed))).json["partialSuccess"]["rejectedLogRecords"] == "0"
 
 
 async def test_what_comes_together_is_one_transaction_and_each_hears_of_its_own(house: House) -> None:

@@ -25,16 +25,16 @@ _TEXT = re.compile(
     r" ?(?:([Zz])|([+-])(\d\d):?(\d\d))(?: [A-Za-z0-9+-]{1,8})?(?: m=[+-][\d.]{1,32})?",
     re.ASCII,
 )
+USUAL = 64
+"""Characters; a longer text is no time of anybody's, or not worth remembering."""
+
 _DIGITS = re.compile(r"\d{10,19}", re.ASCII)
 
 
 def time_of(value: object) -> datetime | None:
     """UTC, cut to microseconds, from text or an epoch number in s, ms, µs or ns."""
     if isinstance(value, str):
-        if len(value) <= 30 and value[10:11] == "T" and value[-1:] == "Z":
-            return _quickly(value)
-        text = value.strip()
-        return _from_epoch(int(text)) if _DIGITS.fullmatch(text) else _from_text(text)
+        return _seen_before(value) if len(value) <= USUAL else _from_words(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return _from_epoch(value)
@@ -52,7 +52,17 @@ def _from_epoch(value: float) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=micros)
 
 
-@lru_cache(maxsize=1024)
+def _from_words(value: str) -> datetime | None:
+    if len(value) <= 30 and value[10:11] == "T" and value[-1:] == "Z":
+        return _quickly(value)
+    text = value.strip()
+    return _from_epoch(int(text)) if _DIGITS.fullmatch(text) else _from_text(text)
+
+
+_seen_before = lru_cache(maxsize=1024)(_from_words)
+"""Alerts of a group began together, and an alert says the same start each time."""
+
+
 def _quickly(text: str) -> datetime | None:
     """The form that nearly all senders use, read by the library, which is more lenient: the rest is checked here."""
     fraction = text[19:20] == "." and text[20:-1].isdecimal()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
@@ -21,8 +22,15 @@ from handrail.model.config import TopicConfig
 from handrail.model.doors import DOORS
 from handrail.model.reason import Reason
 from handrail.model.record import Decoded, Received, Record, Undecoded
+from handrail.model.trusted import trusted
 
 log = structlog.get_logger("intake")
+
+BREATH = 16
+"""Records and alerts after which others have their turn: a poll of a storm takes half a second, and the questions to
+people, the leases and the doors must not wait for it."""
+
+_batch, _received, _seal = trusted(Batch), trusted(Received), trusted(Source)
 
 
 async def take_in(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[Record, Undecoded]]:
@@ -38,14 +46,19 @@ async def receive(tools: Tools, records: Sequence[Record]) -> tuple[Received, ..
     awaited = Awaiting(tools.config)
     batches: list[Batch] = []
     received: list[Received] = []
+    since_breath = 0
     for record in records:
+        if since_breath >= BREATH:
+            await asyncio.sleep(0)
+            since_breath = 0
         decoded = _decoded(tools, record, topics.get(record.topic, TopicConfig(name=record.topic)))
+        since_breath += 1 + len(decoded.alerts)
         found = ((alert, findings_of(alert, awake, now)) for alert in decoded.alerts)
         arrivals = tuple(arrival(alert, cluster, findings) for alert, findings in found)
         sighted = awaited.among(decoded.alerts)
-        batches.append(Batch(source=_source(record), at=now, arrivals=arrivals, sighted=sighted))
+        batches.append(_batch(source=_source(record), at=now, arrivals=arrivals, sighted=sighted))
         refused = _together(decoded.refused) if decoded.refused else None
-        received.append(Received(record=record, alerts=len(arrivals), refused=refused))
+        received.append(_received(record=record, alerts=len(arrivals), refused=refused))
     policy = tools.policy.last_good()
     max_age = timedelta(minutes=policy.alert_age_minutes)
     judge = judge_of(tools.detectors)
@@ -101,4 +114,4 @@ def _together(refused: tuple[Undecoded, ...]) -> Undecoded:
 
 def _source(record: Record) -> Source:
     seal = hashlib.sha256(record.value or b"").hexdigest()
-    return Source(topic=record.topic, partition=record.partition, offset=record.offset, digest=seal)
+    return _seal(topic=record.topic, partition=record.partition, offset=record.offset, digest=seal)

@@ -24,7 +24,7 @@ def accepted(request: web.Request, received: Received) -> web.Response:
     if request.path != path_of(LOGS):
         body = {"ok": True, "alerts": received.alerts, "refused": no.times if no else 0}
         return web.json_response({**body, "reason": str(no.reason), "message": no.detail} if no else body)
-    rejected = min(no.times, received.entries or 0) if no else 0
+    rejected = _rejected(received)
     said = f"{no.reason}: {no.detail}" if no else ""
     if request.content_type == JSON:
         partial = {"partialSuccess": {"rejectedLogRecords": str(rejected), "errorMessage": said}} if no else {}
@@ -33,6 +33,12 @@ def accepted(request: web.Request, received: Received) -> web.Response:
     if no is not None:
         answer.partial_success.CopyFrom(_two_fields(rejected, said))
     return web.Response(body=answer.SerializeToString(), content_type=PROTOBUF)
+
+
+def _rejected(received: Received) -> int:
+    """Log records, of which one may hold many bad alerts; where an alert was taken, at least one record was of use."""
+    worthless = (received.entries or 0) - (received.alerts > 0)
+    return max(0, min(received.refused.times, worthless)) if received.refused else 0
 
 
 def refused(request: web.Request, status: int, no: Refusal) -> web.Response:

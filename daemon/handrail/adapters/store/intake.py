@@ -6,6 +6,7 @@ at once, then the arrivals are placed one after the other in memory, then everyt
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -49,6 +50,9 @@ REPEAT_EVERY = timedelta(minutes=1)
 journal's head, and in a storm nothing could be decided any more, since a decision commits only onto the head that it
 was made from."""
 
+
+BREATH = 8
+"""Batches after which others have their turn: those that only read need not wait for this transaction."""
 
 LATE_EVERY = timedelta(hours=1)
 """Of a closed incident: each status first, then at most one in this time. People are told of each entry."""
@@ -237,9 +241,13 @@ async def take(tx: Tx, batches: Sequence[Batch], rules: Rules) -> tuple[tuple[To
     events = await happening(tx, (arrival for batch in batches for arrival in batch.arrivals), rules.judge)
     stories = await recall(tx, (arrival for batch in batches for arrival in batch.arrivals))
     taking = Taking(tx, seen, stories, events, rules)
-    took = tuple(taking.batch(batch) for batch in batches)
+    took: list[tuple[Took, ...]] = []
+    for number, batch in enumerate(batches):
+        if number % BREATH == 0:
+            await asyncio.sleep(0)
+        took.append(taking.batch(batch))
     try:
         await taking.write()
     except IntegrityError as raced:
         raise HeadMoved("another replica took in the same alerts just now") from raced
-    return took
+    return tuple(took)
