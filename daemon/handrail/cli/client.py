@@ -1,6 +1,7 @@
 """How the CLI reaches the daemon: its socket on this machine, or its address with a Kubernetes token.
 
-Standard library only, so that a verb answers at once. On SQLite everything goes through the daemon, never beside it.
+Next to nothing is imported, so that a verb answers at once. On SQLite everything goes through the daemon, never
+beside it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from handrail.core.redact import neutral
 
 SECONDS = 15.0
 
@@ -100,6 +103,19 @@ def _message(data: bytes) -> str:
         return str(json.loads(data)["message"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return data.decode(errors="replace")[:300] or "the daemon gave an empty answer"
+
+
+def told(answer: dict[str, Any]) -> str:
+    """The sentence of a wish that was granted. Raises ClickException with the reason's word for one that was not."""
+    said = str(answer["message"])
+    if not answer["ok"]:
+        raise click.ClickException(f"{answer['reason']}: {said}" if answer.get("reason") else said)
+    return said
+
+
+def flat(text: str) -> str:
+    """Text of the world on one line, unable to steer a terminal: nothing in it looks like a line of ours."""
+    return " ".join(neutral(text).split())
 
 
 def _token(file: Path | None) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from handrail.cli.client import flat
 from handrail.cli.named import named
 from handrail.model.errors import HandrailError
 
@@ -59,9 +60,10 @@ class InCluster:
         if standing.writes:
             click.echo("the cluster holds no stop for all")
         else:
-            click.echo(f"STOPPED by the cluster, the hands are bound to nobody: {standing.why or 'no reason left'}")
+            why = flat(standing.why) or "no reason left"
+            click.echo(f"STOPPED by the cluster, the hands are bound to nobody: {why}")
         for namespace, why in sorted(standing.namespaces.items()):
-            click.echo(f"STOPPED by the cluster in {namespace}: {why}")
+            click.echo(f"STOPPED by the cluster in {namespace}: {flat(why)}")
 
     def _run(self, work: Callable[[ClusterStops], Awaitable[T]]) -> T:
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from handrail.cli.client import Client, with_client
+from handrail.cli.client import Client, told, with_client
 
 
 @click.command()
@@ -83,9 +83,4 @@ def _show(found: Any) -> None:
 
 
 def _decide(client: Client, id_: str, verb: str, request: str | None) -> None:
-    answer = client.post(f"/api/v1/incidents/{id_}/{verb}", {"request": request})
-    if not answer["ok"]:
-        raise click.ClickException(
-            f"{answer['reason']}: {answer['message']}" if answer["reason"] else answer["message"]
-        )
-    click.echo(answer["message"])
+    click.echo(told(client.post(f"/api/v1/incidents/{id_}/{verb}", {"request": request})))

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from handrail.model.record import Decoded, Record
 
 FORMATS = ["auto", "otlp_proto", "otlp_json", "alertmanager", "grafana", "cloudevents", "raw"]
+MOST_SHOWN = 4200
+"""Characters of a line: a label with its name."""
+
 SIGNALS = ["auto", "logs", "metrics", "traces"]
 UNNAMED = "(this cluster)"
 """Stands for the daemon's own cluster where no configuration names it."""
@@ -129,14 +132,19 @@ def plain(decoded: Decoded, arrivals: list[Arrival]) -> dict[str, Any]:
 
 
 def show(decoded: Decoded, arrivals: list[Arrival], config: Config | None) -> None:
+    """For people: each word of the sender's on one line, without secrets and unable to steer a terminal."""
+    from handrail.core.redact import redact
+    from handrail.core.words import one_line
+
     for number, arrival in enumerate(arrivals, 1):
         alert = arrival.alert
         severity = f", severity {alert.severity}" if alert.severity else ""
-        click.echo(f"alert {number} of {len(arrivals)}: {alert.name}, {alert.status}{severity}  [{alert.wire}]")
+        name = one_line(redact(alert.name), 200)
+        click.echo(f"alert {number} of {len(arrivals)}: {name}, {alert.status}{severity}  [{alert.wire}]")
         for word, text in _lines(arrival, config):
-            click.echo(f"  {word:<9} {text}")
+            click.echo(f"  {word:<9} {one_line(redact(text), MOST_SHOWN)}")
     for part in decoded.refused:
-        click.echo(f"refused (part {part.index + 1}): {part.reason}: {part.detail}")
+        click.echo(f"refused (part {part.index + 1}): {part.reason}: {one_line(redact(part.detail), MOST_SHOWN)}")
     for over in decoded.passed:
         click.echo(f"passed over: {over.count} × {over.what}")
 

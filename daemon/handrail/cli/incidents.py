@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from handrail.cli.client import Client, with_client
+from handrail.cli.client import Client, flat, told, with_client
 
 
 @click.group()
@@ -32,9 +32,10 @@ def list_(client: Client, limit: int, as_json: bool) -> None:
     if not rows:
         click.echo("no incidents yet")
     for row in rows:
-        click.echo(f"{row['id']}  {row['state']:<12} {row['opened_at'][:19]}  {row['title']}  {row['target']}")
+        about = f"{flat(row['title'])}  {flat(row['target'])}"
+        click.echo(f"{row['id']}  {row['state']:<12} {row['opened_at'][:19]}  {about}")
         if row.get("left"):
-            click.echo(f"    not driven by this build: {row['left']}")
+            click.echo(f"    not driven by this build: {flat(row['left'])}")
 
 
 @incidents.command()
@@ -58,8 +59,8 @@ def show(client: Client, id_: str, as_json: bool) -> None:
 
     click.echo(render(Card.model_validate(found["card"]), colour=sys.stdout.isatty()))
     click.echo()
-    for told in found["story"]:
-        click.echo(f"{told['at'][11:19]}  {told['line']}")
+    for entry in found["story"]:
+        click.echo(f"{entry['at'][11:19]}  {entry['line']}")
 
 
 @incidents.command()
@@ -76,19 +77,15 @@ def report(client: Client, id_: str) -> None:
     click.echo(client.text(f"/api/v1/incidents/{id_}/report"))
 
 
-def _reasoned(verb: str, told: str) -> None:
+def _reasoned(verb: str, help_: str) -> None:
     """Adds a command that asks for something about a whole incident."""
 
-    @incidents.command(verb, help=told)
+    @incidents.command(verb, help=help_)
     @click.argument("id_", metavar="ID")
     @click.option("--reason", required=True, help="Why; it stands in the journal beside your name.")
     @with_client
     def asked(client: Client, id_: str, reason: str) -> None:
-        answer = client.post(f"/api/v1/incidents/{id_}/{verb}", {"why": reason})
-        if not answer["ok"]:
-            said = f"{answer['reason']}: {answer['message']}" if answer["reason"] else answer["message"]
-            raise click.ClickException(said)
-        click.echo(answer["message"])
+        click.echo(told(client.post(f"/api/v1/incidents/{id_}/{verb}", {"why": reason})))
 
 
 _reasoned(

@@ -10,7 +10,7 @@ import click
 from handrail.cli.decode import as_it_would_be
 from handrail.cli.decode import plain as plain_alerts
 from handrail.cli.decode import show as show_alerts
-from handrail.core.redact import MARK, redact, secret_name
+from handrail.core.redact import MARK, hidden, redact, secret_name
 from handrail.core.words import one_line as on_one_line
 from handrail.model.arrival import Arrival
 from handrail.model.config import Config, TopicConfig
@@ -56,7 +56,7 @@ def shown_plainly(letter: Letter, config: Config) -> dict[str, Any]:
         "headers": dict(headers(letter)),
         "bytes": len(letter.value or b""),
         "value": text_of(letter.value),
-        "today": plain_alerts(decoded, arrivals),
+        "today": hidden(plain_alerts(decoded, arrivals)),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from handrail.cli.client import Client, with_client
+from handrail.cli.client import Client, told, with_client
 from handrail.cli.cluster_stop import InCluster, with_cluster
 from handrail.cli.named import named
 
@@ -56,7 +56,7 @@ def stop(client: Client, in_cluster: InCluster, reach: dict[str, str], reason: s
     if in_cluster.wanted:
         in_cluster.stop(reason)
         return
-    _say(client.post("/api/v1/stop", {"why": reason, **reach}))
+    click.echo(told(client.post("/api/v1/stop", {"why": reason, **reach})))
 
 
 @click.command()
@@ -78,7 +78,7 @@ def start(client: Client, in_cluster: InCluster, reach: dict[str, str]) -> None:
     if in_cluster.wanted:
         in_cluster.start()
         return
-    _say(client.post("/api/v1/start", reach))
+    click.echo(told(client.post("/api/v1/start", reach)))
 
 
 @click.command()
@@ -104,9 +104,3 @@ def status(client: Client, in_cluster: InCluster, as_json: bool) -> None:
         return
     for line in found["lines"]:
         click.echo(line)
-
-
-def _say(answer: dict[str, str]) -> None:
-    if not answer["ok"]:
-        raise click.ClickException(answer["message"])
-    click.echo(answer["message"])

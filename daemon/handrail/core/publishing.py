@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from handrail.core.redact import MARK, redact, secret_name
+from handrail.core.redact import hidden, redact
 from handrail.model import events as ev
 from handrail.model.events import Entry, Event
 from handrail.model.published import FORMAT, ORIGIN, OWN, Published
@@ -31,7 +31,7 @@ class Message(NamedTuple):
 
 def message(entry: Entry, cluster: str, most: int = MOST_BYTES) -> Message:
     """At most about `most` bytes: a larger event is left out, and its size is said."""
-    event = _hidden(ev.dump(_withheld(entry.event)))
+    event = hidden(ev.dump(_withheld(entry.event)))
     size = len(_json(event))
     version = ev.version_of(entry.event.kind)
     data = {
@@ -106,19 +106,6 @@ def _bare(write: Write) -> Write:
 
 def _rehearsed(one: RehearsedWrite) -> RehearsedWrite:
     return one.model_copy(update={"write": _bare(one.write), "diff": "", "undo_diff": ""})
-
-
-def _hidden(data: Any, name: str = "") -> Any:
-    """Text without secrets; what a label or a parameter of a telling name holds is hidden whole."""
-    match data:
-        case str():
-            return MARK if name and data and secret_name(name) else redact(data)
-        case dict():
-            return {redact(key): _hidden(value, key) for key, value in data.items()}
-        case list() | tuple():
-            return [_hidden(value, name) for value in data]
-        case _:
-            return data
 
 
 def _opened(data: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from itertools import pairwise
+from typing import Any
 
 MARK = "[redacted]"
 MOST_CHARS = 262_144
@@ -94,6 +95,19 @@ def secret_name(name: str) -> bool:
     if _GLUED.search("".join(parts)) or any(part in _ALONE or part.endswith("pwd") for part in parts):
         return True
     return any(key in ("key", "keys", "id") and one in _KEYED for one, key in pairwise(parts))
+
+
+def hidden(data: Any, name: str = "") -> Any:
+    """Plain data without secrets; what a label or a parameter of a telling name holds is hidden whole."""
+    match data:
+        case str():
+            return MARK if name and data and secret_name(name) else redact(data)
+        case dict():
+            return {redact(key): hidden(value, key) for key, value in data.items()}
+        case list() | tuple():
+            return [hidden(value, name) for value in data]
+        case _:
+            return data
 
 
 def bounded(text: str, most: int, *, keep_end: bool = False) -> str:
