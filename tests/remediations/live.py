@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -119,10 +120,15 @@ def hang(server: Server, pod: Raw, since: datetime = datetime(2026, 1, 1, tzinfo
     where = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
     server.api.patch(where, {"metadata": {"annotations": {NEVER_READY: "yes"}}})
     wait_until(lambda: not pod_is_ready(server.api.get(where)), 30, "a pod that hangs")
-    found = server.api.get(where)["status"]["conditions"]
     at = since.strftime("%Y-%m-%dT%H:%M:%SZ")
-    old = [{**one, "lastTransitionTime": at} if one["type"] == "Ready" else one for one in found]
-    server.api.patch(f"{where}/status", {"status": {"conditions": old}})
+    for _ in range(20):  # one beat of a pod that flaps may have been on its way, with the time before
+        found = server.api.get(where)["status"]["conditions"]
+        if all(one["lastTransitionTime"] == at for one in found if one["type"] == "Ready"):
+            return
+        old = [{**one, "lastTransitionTime": at} if one["type"] == "Ready" else one for one in found]
+        server.api.patch(f"{where}/status", {"status": {"conditions": old}})
+        time.sleep(0.4)
+    raise AssertionError(f"{where} does not stay as it was dated")
 
 
 def budgeted(server: Server, namespace: str, at_least: int, name: str = "checkout") -> Callable[[], int]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 
 import pytest
 
 from handrail.model.hands import Answer, DryRun
+from handrail.model.pods import is_corpse, spare_corpses
 from handrail.model.reason import Reason, Refusal
-from handrail.model.step import Seen, Verdict
+from handrail.model.revisions import stuck_pods
+from handrail.model.step import Done, Seen, Verdict
 from handrail.model.switch import Permit
 from handrail.model.target import ObjectRef
 from handrail.model.workload import Workload, pod_is_ready
@@ -120,6 +123,22 @@ async def test_a_pod_whose_status_flaps_between_is_deleted_all_the_same_and_one_
         assert "nothing was sent" in again.detail
 
 
+async def test_corpses_are_swept_one_after_the_other_and_the_newest_stays(control_plane: Server) -> None:
+    step = CATALOGUE["delete_pod"]
+    async with living(control_plane) as world:
+        ref = made(control_plane, "Deployment", "delete-corpses")
+        for pod in (await settled(world, ref)).pods:
+            where = f"/api/v1/namespaces/delete-corpses/pods/{pod['metadata']['name']}/status"
+            control_plane.api.patch(where, {"status": {"phase": "Failed", "reason": "Evicted"}})
+        await world.until(ref, lambda w: len(spare_corpses(w)) == 2 and w.ready == 3, "three corpses and three others")
+        (sweep,) = step.propose(await step.look(world, ref))
+        await does_and_undoes(step, world, ref, sweep.params, back=False)
+        after = await world.workload(ref)
+        assert after is not None
+        assert [is_corpse(pod) for pod in after.pods].count(True) == 1
+        assert after.ready == 3
+
+
 @pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet"])
 async def test_a_bad_revision_is_undone_and_the_stuck_pod_of_a_stateful_set_replaced(
     control_plane: Server, kind: str
@@ -137,12 +156,21 @@ async def test_a_bad_revision_is_undone_and_the_stuck_pod_of_a_stateful_set_repl
         assert [write.verb for write in intended] == [Verb.PATCH, *([Verb.DELETE] if kind == "StatefulSet" else [])]
         await does_and_undoes(step, world, ref, p.model_dump(), back=True)
 
-        await world.until(ref, lambda w: bool(step.propose(Seen(workload=w))), "the bad rollout again")
+        again = len(intended) - 1  # not before its controller has made the pod that is stuck
+        await world.until(
+            ref, lambda w: bool(step.propose(Seen(workload=w))) and len(stuck_pods(w)) == again, "the bad rollout again"
+        )
         seen = await step.look(world, ref)
         p = params_of(step, step.propose(seen)[0].params)
         before = step.remember(seen, p)
-        while isinstance(move := step.next(await step.look(world, ref), p, before, datetime.now(UTC)), Write):
-            await world.write(move)
+        for _ in range(300):
+            move = step.next(await step.look(world, ref), p, before, datetime.now(UTC))
+            if isinstance(move, Done):
+                break
+            if isinstance(move, Write):
+                await world.write(move)
+            else:
+                await asyncio.sleep(0.1)
         result = await verified(world, step, ref, p, before, datetime.now(UTC))
         assert result.verdict is Verdict.HEALED, result.detail
         live = await world.get(ref)

@@ -145,14 +145,17 @@ def deadlocked(kind: str = "Deployment", *, since: datetime = LONG_AGO) -> Workl
 
 
 def strewn(corpses: int) -> Workload:
-    """Three pods that serve, and what is listed still of those that were evicted, the oldest first."""
+    """Three pods that serve, and what is listed still of those that were evicted, the oldest first, with the condition
+    that a kubelet leaves on what it evicts (Kubernetes 1.26)."""
     w = steady()
     found = []
     for number in range(corpses):
         one = pod(100 + number, w.replica_sets[0], ready=False)
         made = text(LONG_AGO + timedelta(minutes=number))
         one["metadata"].update(uid=f"corpse-{number}", creationTimestamp=made)
-        one["status"] = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}
+        told = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}
+        moved = {"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}
+        one["status"] = {**told, "conditions": [moved]}
         found.append(one)
     return changed(w, pods=(*w.pods, *found))
 
