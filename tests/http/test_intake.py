@@ -151,6 +151,18 @@ async def test_gzip_is_inflated_and_any_other_coding_is_415() -> None:
     assert len(room.bodies) == 2
 
 
+async def test_gzip_of_thousands_of_members_is_refused_by_their_number() -> None:
+    """Each costs a look at all that follow it: a body of empty ones would hold up everybody for minutes."""
+    room = Room()
+    async with doors(room) as at:
+        few, many = (gzip.compress(b" ") * count + gzip.compress(b"{}") for count in (50, 5000))
+        assert (await at.post(AM, few, coding="gzip")).status == 200
+        answer = await at.post(AM, many, coding="gzip")
+        assert (answer.status, answer.json["reason"]) == (400, "MALFORMED")
+        assert "members" in answer.json["message"]
+    assert len(room.bodies) == 1
+
+
 @pytest.mark.parametrize("packed", [False, True])
 async def test_more_than_the_bound_is_413_inflated_or_not(packed: bool) -> None:
     room, most = Room(), 2048

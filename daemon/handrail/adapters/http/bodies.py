@@ -11,6 +11,9 @@ from handrail.model.reason import Reason, Refusal
 GZIP = 16 + zlib.MAX_WBITS
 CHUNK = 64 * 1024
 
+MOST_MEMBERS = 64
+"""Of a gzip body. Senders make one; each costs a copy of all that follow it, so thousands would hold up everybody."""
+
 
 async def body_of(request: web.Request, most: int) -> bytes | Refusal:
     """TOO_LARGE, UNKNOWN_FORMAT (a coding that we don't read) or MALFORMED (no gzip)."""
@@ -30,7 +33,7 @@ async def body_of(request: web.Request, most: int) -> bytes | Refusal:
 def _inflated(packed: bytes, most: int) -> bytes | Refusal:
     """One member after another, as gzip may be; stops at the bound, however much is still to come."""
     found = bytearray()
-    while True:
+    for _ in range(MOST_MEMBERS):
         member = zlib.decompressobj(GZIP)
         try:
             found += member.decompress(packed, most + 1 - len(found))
@@ -43,6 +46,7 @@ def _inflated(packed: bytes, most: int) -> bytes | Refusal:
         packed = member.unused_data
         if not packed:
             return bytes(found)
+    return Refusal(reason=Reason.MALFORMED, detail=f"the body is gzip of more than {MOST_MEMBERS} members")
 
 
 def _too_large(most: int) -> Refusal:
