@@ -137,11 +137,18 @@ def _sweep(w: Workload) -> tuple[Candidate, ...]:
 
 
 def _pod_guards(w: Workload, pod: Raw) -> Refusal | None:
-    """A corpse serves nobody and holds nothing that another pod could still read."""
-    refusal = pods.replaced(w, pod) or pods.someone_else(pod)
+    """A corpse serves nobody and holds nothing that another pod could still read; that its node moved it (the condition
+    DisruptionTarget of Kubernetes 1.26) says why it ended, and nobody is at it any more."""
+    refusal = pods.replaced(w, pod)
     if refusal or pods.is_corpse(pod):
         return refusal
-    return pods.loses_data(pod) or pods.well(w, pod) or pods.not_only_here(w, pod) or pods.serves_alone(w, pod)
+    return (
+        pods.someone_else(pod)
+        or pods.loses_data(pod)
+        or pods.well(w, pod)
+        or pods.not_only_here(w, pod)
+        or pods.serves_alone(w, pod)
+    )
 
 
 step = DeletePod()
