@@ -79,9 +79,11 @@ class Postgres:
 @asynccontextmanager
 async def postgres(stage: Stage) -> AsyncIterator[Postgres]:
     """Of this suite's own: it is going to be restarted."""
+    folder = stage.folder / stage.shop("postgres")
+    folder.mkdir()
     server = await asyncio.to_thread(lambda: PostgresServer().start())
     try:
-        yield Postgres(server, await asyncio.to_thread(Template, server, stage.folder))
+        yield Postgres(server, await asyncio.to_thread(Template, server, folder))
     finally:
         await asyncio.to_thread(server.close)
 

@@ -7,6 +7,7 @@ person has asked for. The other way back is the daemon's own, where its repair m
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ from tests.path.stage import BAD
 from tests.servers.control_plane import ControlPlane
 from tests.servers.kafka import KafkaServer
 
+SCENES = itertools.count(1)
 REPAIRED = Expected()
 TAKEN_BACK = Expected(spec="bad", writes=2, states=("RESOLVED", "RESOLVED"))
 MADE_WORSE = Expected(spec="bad", writes=2, states=("HANDED_OVER",))
@@ -48,7 +50,7 @@ class Stage:
 
     def shop(self, name: str) -> str:
         """A namespace of this scene's own, also on a cluster that other runs have used."""
-        return f"{name}-{time.time_ns() // 1_000_000 % 10_000_000}"
+        return f"{name}-{time.time_ns() // 1_000_000 % 10_000_000}-{next(SCENES)}"
 
 
 def over(rows: Sequence[Row], count: int) -> bool:
