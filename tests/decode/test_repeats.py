@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from datetime import timedelta
 from typing import Any
 
@@ -89,6 +90,24 @@ def test_what_is_remembered_is_bounded_and_the_oldest_goes_first() -> None:
     assert [number for number in range(300) if kept.get(number)] == list(range(200, 300))
     kept.keep(1000, "too heavy", 11)
     assert kept.get(1000) is None
+
+
+def test_a_body_of_many_small_alerts_weighs_what_they_take() -> None:
+    """The alert of fifty bytes of text is far larger than that: a stranger may send a thousand of them at once."""
+    bodies = [
+        json.dumps(webhook(*({"status": "firing", "labels": {"alertname": f"{body}-{n}"}} for n in range(60)))).encode()
+        for body in range(20)
+    ]
+    anew(bodies[0])
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for value in bodies * 2:
+        decode(record(value))
+    taken = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    kept = repeats._webhooks
+    assert len(kept._kept) == len(bodies)
+    assert taken < 2 * kept._weight
 
 
 def test_only_what_was_asked_before_is_worth_keeping_and_the_memory_of_questions_is_bounded() -> None:

@@ -16,7 +16,10 @@ from handrail.model.remembered import Remembered
 from handrail.model.trusted import again
 
 LIMIT = 16 * 1024 * 1024
-"""Of each of the two: about so many bytes. An alert takes about four times the memory of its text."""
+"""Of each of the two: about so many bytes. An alert takes about four times the memory of its text, and AN_ALERT."""
+
+AN_ALERT = 1024
+"""Bytes that even one without words takes: a thousand of them fit into a body of 40 kB."""
 
 _webhooks: Remembered[tuple[bytes, str], tuple[Alert, ...]] = Remembered(LIMIT)
 _log_records: Remembered[tuple[bytes, Around], Alert] = Remembered(LIMIT)
@@ -50,7 +53,7 @@ def keep_webhook(value: bytes, encoding: str, data: object, origin: Origin, part
     parts = tuple(parts)
     alerts = tuple([part for part in parts if type(part) is Alert])
     if len(alerts) == len(parts):
-        _webhooks.keep((value, encoding), alerts, 1024 + 4 * len(value))
+        _webhooks.keep((value, encoding), alerts, AN_ALERT * (1 + len(alerts)) + 4 * len(value))
     return parts
 
 
@@ -64,7 +67,7 @@ def keep_log_record(said: bytes, around: Around, parts: list[Part]) -> None:
     """Where its own attributes made an alert of it: an event of the cluster has a time, a document its own states."""
     alert = parts[0] if len(parts) == 1 else None
     if type(alert) is Alert and alert.wire == around.wire and _log_records.recurs((said, around)):
-        _log_records.keep((said, around), alert, 1024 + 4 * (len(said) + len(around.resource)))
+        _log_records.keep((said, around), alert, 2 * AN_ALERT + 4 * (len(said) + len(around.resource)))
 
 
 def words_of_record(record: Any) -> bytes:
