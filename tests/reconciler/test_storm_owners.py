@@ -17,10 +17,11 @@ from handrail.effects.tick import Ticking
 from handrail.model import events as ev
 from handrail.model.incident import Incident, State
 from handrail.model.reason import Reason
+from handrail.reconciler import advance
 from tests.breaks.test_telling import Channel
 from tests.reconciler.rig import BAD, POLICY, Rig, Shop, asking, rig
 from tests.reconciler.test_replicas import Slack, teller
-from tests.reconciler.test_storm import make, minutes, others, page_of
+from tests.reconciler.test_storm import body, make, minutes, others, page_of
 from tests.store.places import Template
 
 CRASH = "KubePodCrashLooping"
@@ -114,6 +115,24 @@ async def test_while_pods_are_not_looked_up_nothing_is_planned_and_not_for_longe
         (held,) = [incident for incident in [await told(life, id_) for id_ in waiting] if incident.silenced]
         assert held.silenced is not None
         assert held.silenced.reason is Reason.STORM
+
+
+async def test_new_pods_that_never_cease_do_not_keep_a_question_back_for_ever(shop: Shop, tmp_path: Path) -> None:
+    """They are looked up as fast as they come, so it never is a storm; there is no end to it that could be told."""
+    (tmp_path / "policy.yaml").write_text(yaml.safe_dump({**POLICY, "storm": {"targets": 2, "minutes": 1}}))
+    await shop.roll_out(BAD)
+    await shop.live(60)
+    async with rig(shop, tmp_path) as life:
+        await life.take(body("checkout"))
+        (row,) = await life.tools.store.rows(1)
+        seen: set[State] = set()
+        for number in range(1, 35):
+            await life.take(about(f"{number}-a", f"{number}-b", f"{number}-c"), offset=number)
+            while await advance(life.tools, row.id) == 0.0:
+                pass
+            seen.add((await told(life, row.id)).state)
+            shop.clock.advance(20)
+        assert seen >= {State.PLANNING, State.ASKING}
 
 
 async def told(life: Rig, id_: str) -> Incident:

@@ -86,8 +86,13 @@ def condition(identity: str, count: Count, limit: StormLimit) -> Condition | Non
 
 
 def undecided(count: Count, limit: StormLimit) -> bool:
-    """Whether pods that have not been looked up yet may make it a storm. Over after PATIENCE at the latest."""
+    """Whether pods that have not been looked up yet may make it a storm. Of each it is known after PATIENCE."""
     return count.owners + count.overdue <= limit.targets < count.owners + count.unresolved
+
+
+def worth_waiting(incident: Incident, now: datetime) -> bool:
+    """Whether it still waits for the owners of pods: new ones may come for ever, as fast as they are looked up."""
+    return now - max(incident.moved_at, incident.freed_at or incident.moved_at) <= TURN
 
 
 def alert(storm: Condition, cluster: str) -> Alert:

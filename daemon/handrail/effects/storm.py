@@ -89,7 +89,7 @@ async def hold(tools: Tools, incident: Incident) -> Incident | None:
     event = storm.hold(incident, standing, turn, tools.now())
     if event is not None:
         return await tools.store.append(incident, (event,))
-    return incident if undecided else None
+    return incident if undecided and storm.worth_waiting(incident, tools.now()) else None
 
 
 async def _counted_anew(tools: Tools, incident: Incident) -> tuple[Condition | None, bool]:
