@@ -16,6 +16,7 @@ from handrail.core.fingerprint import DIFF_LIMIT, shown
 from handrail.core.headline import headline
 from handrail.core.standing import asked_now, next_action, status
 from handrail.core.story import before
+from handrail.core.veil import veiled
 from handrail.core.words import cut_off, one_line, plural, who_may
 from handrail.model.card import Card
 from handrail.model.evidence import EvidenceItem, Trust
@@ -132,12 +133,13 @@ def _undo_diffs(rehearsal: Rehearsal) -> str:
 
 
 def _diff(rehearsed: RehearsedWrite, diff: str) -> str:
-    """A write that depends on an earlier one has no diff: its very body is shown, for that is what binds it."""
+    """A write that depends on an earlier one has no diff: its very body is shown, for that is what binds it.
+    Secrets are hidden as in a diff."""
     write = rehearsed.write
     title = one_line(f"# {write.verb} {write.object}: {write.summary}", LINE)
     if rehearsed.rehearsed:
         return f"{title}\n{diff}"
-    body = json.dumps(list(write.ops) or write.body or {}, indent=1, sort_keys=True, ensure_ascii=False)
+    body = json.dumps(veiled(list(write.ops) or write.body or {}), indent=1, sort_keys=True, ensure_ascii=False)
     return f"{title}\n# not rehearsed: it depends on a write before it\n{body}"
 
 

@@ -10,6 +10,7 @@ import difflib
 
 import yaml
 
+from handrail.core.veil import veiled
 from handrail.model.marks import CORDONED_AT, MAINTENANCE, NOTE, PAUSED_BY
 from handrail.model.value import Raw, digest
 from handrail.model.workload import GITOPS_MARKS, controller_name
@@ -59,8 +60,10 @@ def fingerprint(raw: Raw, *, with_replicas: bool) -> str:
 
 
 def diff(before: Raw, after: Raw, *, with_replicas: bool) -> str:
-    """A unified diff of the two normalised objects as YAML; "" where nothing that counts would change."""
-    one, other = (_lines(normalise(raw, with_replicas=with_replicas)) for raw in (before, after))
+    """A unified diff of the two normalised objects as YAML; "" where nothing that counts would change. People see it:
+    what looks like a secret is hidden, but that it changes is not."""
+    old, new = (normalise(raw, with_replicas=with_replicas) for raw in (before, after))
+    one, other = _lines(veiled(old)), _lines(veiled(new, old))
     return "\n".join(difflib.unified_diff(one, other, "before", "after", lineterm="", n=2))
 
 

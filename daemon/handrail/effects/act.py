@@ -84,7 +84,8 @@ async def _write(tools: Tools, incident: Incident, index: int, before: Raw, writ
         changed = Refusal(reason=Reason.DIFF_CHANGED, detail=f"it would now write something else: {write.summary}")
         return await _no(tools, incident, index, changed)
     expected = expected_fingerprint(incident, write, rehearsed)
-    version = await _same_as_shown(tools, write, expected, rehearsed.diff if rehearsed.rehearsed else None)
+    shown = rehearsed.diff if rehearsed.rehearsed else None
+    version = await _same_as_shown(tools, write, expected, shown, rehearsed.after)
     if isinstance(version, Refusal):
         return await _no(tools, incident, index, version)
     begun = _begin(incident, index, before)
@@ -102,10 +103,13 @@ def expected_fingerprint(incident: Incident, write: Write, rehearsed: RehearsedW
     return rehearsed.fingerprint
 
 
-async def _same_as_shown(tools: Tools, write: Write, expected: str, shown: str | None) -> str | Refusal:
+async def _same_as_shown(
+    tools: Tools, write: Write, expected: str, shown: str | None, becomes: str = ""
+) -> str | Refusal:
     """Read and dry-run again: the version to name, or why this is no longer what the approver saw.
 
-    The look that came before may be a second old; what counts is the object of this very dry-run.
+    The look that came before may be a second old; what counts is the object of this very dry-run. `becomes` is the
+    fingerprint that it had: a diff hides what a secret changes to.
     """
     dry = await tools.hands.dry_run(write)
     if isinstance(dry, Refusal):
@@ -116,7 +120,7 @@ async def _same_as_shown(tools: Tools, write: Write, expected: str, shown: str |
     now = shown_by(dry, 0, write)
     if isinstance(now, Refusal):
         return now
-    if shown is not None and now.diff != shown:
+    if shown is not None and (now.diff != shown or now.after != (becomes or now.after)):
         return Refusal(reason=Reason.DIFF_CHANGED, detail="the API server would now change something else than shown")
     return dry.resource_version
 
