@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from handrail.core import saga
+from handrail.core.redact import redact
 from handrail.core.saga import Do, Effect, Idle, next_move, too_late
 from handrail.effects import act, gather, plan, rehearse, send, storm, take_in, verify
 from handrail.effects.tick import Ticking
@@ -65,7 +66,12 @@ async def on_requests(tools: Tools, records: Sequence[Record]) -> tuple[Received
 def _poison(tools: Tools, records: Sequence[Record], broken: Exception) -> Undecodable:
     if len(records) == 1:
         tools.signs.refused(Reason.BROKEN, "intake")
-    return Undecodable(Reason.BROKEN, f"{type(broken).__name__}: {str(broken)[:300]}")
+    return Undecodable(Reason.BROKEN, _said(broken))
+
+
+def _said(broken: Exception) -> str:
+    """It ends in journals, headers and Slack: what broke on an object's content often quotes it."""
+    return redact(f"{type(broken).__name__}: {broken}"[:4000], 500)
 
 
 async def contained(work: Awaitable[None]) -> None:
@@ -77,7 +83,7 @@ async def contained(work: Awaitable[None]) -> None:
         raise
     except Exception as broken:
         log.exception("broken")
-        raise Bug(f"{type(broken).__name__}: {str(broken)[:300]}") from broken
+        raise Bug(_said(broken)) from broken
 
 
 async def advance(tools: Tools, incident_id: str) -> float | None:
@@ -272,11 +278,10 @@ class Reconciler:
 
     async def _give_to_a_person(self, id_: str, broken: Exception) -> float:
         """One that can't even be folded stays where it is, loudly: it must not end the daemon for all the others."""
-        detail = f"{type(broken).__name__}: {str(broken)[:500]}"
         try:
             incident = await self._tools.store.incident(id_)
             if incident is not None and not incident.state.terminal:
-                await self._tools.store.append(incident, (ev.HandedOver(reason=Reason.BROKEN, detail=detail),))
+                await self._tools.store.append(incident, (ev.HandedOver(reason=Reason.BROKEN, detail=_said(broken)),))
         except (HeadMoved, Transient):
             return 5.0
         except Exception:

@@ -16,9 +16,9 @@ from handrail.adapters.kafka import Pulse
 from handrail.adapters.telemetry import Gauges
 from handrail.adapters.telling import Teller
 from handrail.cli.demo_alert import alert_as_otlp
-from handrail.model.errors import Damaged
+from handrail.model.errors import Bug, Damaged
 from handrail.model.incident import State
-from handrail.reconciler import Reconciler
+from handrail.reconciler import Reconciler, contained
 from tests.breaks.worlds import alerted
 from tests.reconciler.rig import LOCAL, Rig, Shop, asking, ended, rig
 
@@ -138,3 +138,15 @@ class Flood:
             self._offset += 1
             now = int(self._life.tools.now().timestamp() * 1e9)
             await self._life.take(alert_as_otlp(now), offset=self._offset)
+
+
+async def test_what_breaks_is_told_without_the_secrets_that_it_quotes() -> None:
+    """As pydantic quotes what it does not accept."""
+
+    async def breaks() -> None:
+        raise ValueError("input_value={'env': 'DB_PASSWORD=hunter2'}")
+
+    with pytest.raises(Bug) as told:
+        await contained(breaks())
+    assert "ValueError: input_value={'env': 'DB_PASSWORD=[redacted]" in str(told.value)
+    assert "hunter2" not in str(told.value)
