@@ -26,6 +26,6 @@ MEMORY = Path("/dev/shm")
 if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 1 << 30:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
-# No test trusts the machine's own certificate authorities, and to read all of them takes 50 ms for each client. The file
-# must hold one: some clients refuse to start with none.
+# No test trusts the machine's own certificate authorities, and to read all of them takes 50 ms for each client. The
+# file must hold one: some clients refuse to start with none.
 os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "tests" / "no_authority.pem")
