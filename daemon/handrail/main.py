@@ -164,6 +164,7 @@ def _tools(config: Config, store: Store, cluster: Cluster, policy: PolicyFile) -
         new_id=lambda: secrets.token_urlsafe(16),
         silences=silences,
         rights=KubernetesRights(cluster),
+        listens_since=utc_now(),
     )
 
 

@@ -106,7 +106,8 @@ async def _advance(tools: Tools, incident_id: str) -> float | None:
     incident = await tools.store.incident(incident_id)
     if incident is None or incident.state.terminal:
         return None
-    move = next_move(incident, await tools.store.switch(), tools.policy.last_good(), tools.now())
+    switch, policy = await tools.store.switch(), tools.policy.last_good()
+    move = next_move(incident, switch, policy, tools.now(), tools.listens_since)
     if isinstance(move, Idle):
         return _until(move, tools.now(), tools.config.poll_seconds)
     async with tools.store.driving(incident) as ours:

@@ -79,7 +79,7 @@ async def test_after_its_own_end_it_may_fire_again_and_is_asked_about_anew(shop:
         await shop.live(60)
         shop.clock.advance(LATER)
         first = await life.run(ended)
-        await shop.roll_out(BAD)
+        await shop.roll_out(BAD.replace("1.5.0", "1.5.1"))  # the same again would be somebody's undo
         await shop.live(30)
         await monitoring.says("firing")
         await life.run(lambda i: asking(i) and i.id != first.id)
@@ -95,6 +95,28 @@ async def test_what_health_does_not_show_ends_too_once_nobody_repeats_it(shop: S
         incident = await life.run(ended)
         assert incident.end is not None
         assert incident.end[0] is Reason.RESOLVED_BY_ITSELF
+
+
+@pytest.mark.parametrize("alert", ["errors", "asked"])
+async def test_that_nobody_heard_it_while_the_daemon_was_down_is_no_silence(
+    shop: Shop, tmp_path: Path, alert: str
+) -> None:
+    """What was sent meanwhile is still to be read: closed now, it would only be noted there, and nobody told."""
+    await shop.roll_out(BAD if alert == "asked" else GOOD)
+    await shop.live(30)
+    async with rig(shop, tmp_path) as life:
+        if alert == "asked":
+            await Monitoring(shop, life).says("firing")
+            await life.run(asking)
+        else:
+            await Monitoring(shop, life, ERRORS).says("firing")
+    await shop.roll_out(GOOD)
+    await shop.live(60)
+    shop.clock.advance(LATER)
+    async with rig(shop, tmp_path) as life:
+        incident = await life.run(ended)
+        assert incident.state is State.HANDED_OVER
+        assert incident.lapsed_at is None
 
 
 def test_it_lapses_once_and_not_while_something_of_it_is_repeated_or_silenced_or_a_person_asked_for_it() -> None:

@@ -225,6 +225,7 @@ def _tools(config: Config, store: Store, cluster: Cluster, clock: Callable[[], d
         config=config,
         now=clock,
         new_id=lambda: f"request-{next(numbers)}-{clock():%H%M%S%f}",
+        listens_since=clock(),
     )
 
 

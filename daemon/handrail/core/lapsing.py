@@ -1,7 +1,8 @@
 """When an episode is over that nobody takes back: its alert is not repeated any more. Pure.
 
 Some senders never say resolved (`send_resolved: false`, a program that tells once), so an episode ends by itself
-(alertmanager#1063). That is data and no proof, as a resolved alert is: the live object decides what follows.
+(alertmanager#1063). That is data and no proof, as a resolved alert is: the live object decides what follows. Nor is it
+silence where nobody listened.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from handrail.model import events as ev
 from handrail.model.incident import Incident
 
 
-def lapsed(incident: Incident, now: datetime) -> ev.Lapsed | None:
-    """None while it may still be repeated, where it said resolved itself, and where a person began the incident."""
+def lapsed(incident: Incident, now: datetime, listens_since: datetime | None = None) -> ev.Lapsed | None:
+    """None while it may still be repeated, where it said resolved itself, and where a person began the incident. What
+    came before this process listened may still be unread."""
     asked_for = incident.taking_back or (incident.follows is not None and incident.follows.how != "alert")
     since = _last_heard(incident)
     resolved = incident.resolved_seen_at is not None and incident.resolved_seen_at >= since
-    if asked_for or resolved or storm.is_page(incident) or now - max(since, _quiet_until(incident)) <= TOLD:
+    deaf_until = max(since, _quiet_until(incident), listens_since or since)
+    if asked_for or resolved or storm.is_page(incident) or now - deaf_until <= TOLD:
         return None
     return ev.Lapsed(since=since)
 

@@ -73,15 +73,20 @@ class Idle(Value):
 Move = Record | Do | Idle
 
 
-def next_move(incident: Incident, switch: Switch, policy: Policy, now: datetime) -> Move:
-    """Read it as: settle what is open, end what a person cancelled, obey the flags, then go forward by state."""
+def next_move(
+    incident: Incident, switch: Switch, policy: Policy, now: datetime, listens_since: datetime | None = None
+) -> Move:
+    """Read it as: settle what is open, end what a person cancelled, obey the flags, end what nobody repeats any more
+    to this process, which `listens_since`, then go forward by state."""
     if incident.state.terminal:
         return Idle(waiting_for="nothing: it has ended")
     if incident.open_write is not None:
         return Do(effect=Effect.SETTLE, patience=incident.open_write.at + ACT_PATIENCE)
     if incident.cancelled is not None:
         return _hand_over(Reason.CANCELLED, f"cancelled by {incident.cancelled.by}: {incident.cancelled.why}")
-    return _under_flags(incident, switch, now) or _forward(incident, policy, now)
+    return (
+        _under_flags(incident, switch, now) or _lapsed(incident, now, listens_since) or _forward(incident, policy, now)
+    )
 
 
 def too_late(incident: Incident, move: Do, why: str, now: datetime) -> ev.Event | None:
@@ -124,7 +129,7 @@ def _forward(incident: Incident, policy: Policy, now: datetime) -> Move:
         case State.OPENED:
             return Record(events=(ev.GatheringBegun(),))
         case State.GATHERING:
-            return _lapsed(incident, now) or _gathering(incident, policy, now)
+            return _gathering(incident, policy, now)
         case State.PLANNING:
             return _planning(incident, policy)
         case State.COMPILING:
@@ -132,7 +137,7 @@ def _forward(incident: Incident, policy: Policy, now: datetime) -> Move:
         case State.REHEARSING:
             return _waiting(incident, now) or _patiently(incident, Effect.REHEARSE)
         case State.ASKING:
-            return _lapsed(incident, now) or _asking(incident, now)
+            return _asking(incident, now)
         case State.EXECUTING:
             return _executing(incident, now)
         case State.VERIFYING:
@@ -164,8 +169,10 @@ def _page(incident: Incident, now: datetime) -> Move:
     return Record(events=(storm.over(incident, now),))
 
 
-def _lapsed(incident: Incident, now: datetime) -> Move | None:
-    event = lapsing.lapsed(incident, now)
+def _lapsed(incident: Incident, now: datetime, listens_since: datetime | None) -> Move | None:
+    if incident.state not in (State.GATHERING, State.ASKING):
+        return None
+    event = lapsing.lapsed(incident, now, listens_since)
     return None if event is None else Record(events=(event,))
 
 

@@ -77,7 +77,8 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """`new_id` makes opaque ids; `now` is UTC; `silences` is None where no Alertmanager is configured."""
+    """`new_id` makes opaque ids; `now` is UTC; `silences` is None where no Alertmanager is configured.
+    `listens_since` is when this process began to hear alerts."""
 
     store: Store
     eyes: Eyes
@@ -94,6 +95,7 @@ class Tools:
     signs: Signs = field(default_factory=NoSigns)
     silences: Silences | None = None
     rights: Rights = field(default_factory=NobodyAsked)
+    listens_since: datetime | None = None
 
     def step(self, name: str) -> Step:
         """The code of a saga's step, also of one that takes back what another did."""
