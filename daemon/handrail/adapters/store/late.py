@@ -6,6 +6,7 @@ Appended without looking at the head, and once: what is recorded is never replac
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 from sqlalchemy import select
 
@@ -20,15 +21,20 @@ from handrail.model.incident import Incident
 from handrail.model.switch import Stop
 
 
-async def append_outcome(
-    tx: Tx, id_: str, outcome: Outcome, held: Stop | None, attempt: int | None, actor: str
-) -> Incident:
-    """With the stop of the cluster's that refused it, where one did. Raises Bug for a key that was never intended."""
+class Beside(NamedTuple):
+    """What goes with an outcome: the stop of the cluster's that refused it, and the only attempt that it speaks of."""
+
+    held: Stop | None = None
+    attempt: int | None = None
+
+
+async def append_outcome(tx: Tx, id_: str, outcome: Outcome, beside: Beside, actor: str) -> Incident:
+    """Raises Bug for a key that was never intended."""
     incident = await lock(tx, id_)
-    if held is not None:
-        await latch(tx, held)
+    if beside.held is not None:
+        await latch(tx, beside.held)
     run = incident.run_of(outcome.key)
-    if run is not None and attempt is not None and attempt != attempts(incident, outcome.key):
+    if run is not None and beside.attempt not in (None, attempts(incident, outcome.key)):
         return incident
     unknown = run.open if run is not None else await _in_flight_before(tx, id_, outcome.key)
     return await extend(tx, incident, (outcome,), actor) if unknown else incident

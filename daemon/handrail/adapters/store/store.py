@@ -205,9 +205,8 @@ class Store(Reading):
         of the cluster's that refused it: latched in the same transaction. `attempt` goes with what says only that this
         one was not applied: nothing is recorded where there has been a further one."""
 
-        return await self._database.write(
-            lambda tx: late.append_outcome(tx, incident_id, outcome, held, attempt, actor)
-        )
+        beside = late.Beside(held, attempt)
+        return await self._database.write(lambda tx: late.append_outcome(tx, incident_id, outcome, beside, actor))
 
     async def answer_model(
         self, incident_id: str, answered: ModelAnswered, blobs: Mapping[str, str], *, actor: str = ACTOR
