@@ -109,11 +109,13 @@ class DeletePod:
         )
 
     def next(self, seen: Seen, p: Params, before: Raw, now: datetime) -> Write | Done | Refusal:
-        gone = departure.gone(seen.workload, *_named(p))
-        return gone or self.check(seen, p) or self.writes(seen, p)[0]
+        rest = _without_evidence(seen.workload, p)
+        gone = departure.gone(seen.workload, *_named(rest))
+        return gone or self.check(seen, rest) or self.writes(seen, rest)[0]
 
     def verify(self, seen: Seen, p: Params, before: Raw, acted_at: datetime, now: datetime) -> Verification:
-        return departure.helped(seen.workload, before, acted_at, now)
+        rest = _without_evidence(seen.workload, p)
+        return departure.helped(seen.workload, {**before, "uids": list(_named(rest))}, acted_at, now)
 
     def undo(self, seen: Seen, p: Params, before: Raw, now: datetime) -> Undone | CannotUndo:
         return departure.taken_back(seen.workload, *_named(p))
@@ -127,6 +129,16 @@ def _left(w: Workload, p: DeletePod.Params) -> list[Raw]:
     """Of the named ones those that are there: one that is going counts only while it is the only one named."""
     found = [pod for uid in _named(p) if (pod := pods.pod_of(w, uid))]
     return [pod for pod in found if not p.corpses or "deletionTimestamp" not in pod["metadata"]]
+
+
+def _without_evidence(w: Workload, p: DeletePod.Params) -> DeletePod.Params:
+    """Once a sweep has begun: without what became the newest of its owner since, because somebody swept that one."""
+    there = {pod["metadata"]["uid"] for pod in w.pods}
+    if not set(p.corpses) - there:
+        return p
+    spare = {pod["metadata"]["uid"] for pod in pods.spare_corpses(w)}
+    kept = {pod["metadata"]["uid"] for pod in filter(pods.is_corpse, w.pods)} - spare
+    return p.model_copy(update={"corpses": tuple(uid for uid in p.corpses if uid not in kept)})
 
 
 def _sweep(w: Workload) -> tuple[Candidate, ...]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
 from handrail.core.blast import blast
+from handrail.core.fingerprint import gone
 from handrail.model.reason import Reason
 from handrail.model.saga import SagaStep
+from handrail.model.step import Done, Verdict
 from handrail.model.value import Raw
 from handrail.model.workload import Workload
 from tests.remediations.catalogue_cases import CATALOGUE, sight
 from tests.remediations.contract import params_of
 from tests.remediations.test_guards import refused
-from tests.remediations.workloads import changed, strewn
+from tests.remediations.workloads import NOW, changed, strewn
 
 
 def swept(w: Workload, *uids: str) -> str:
@@ -42,6 +47,35 @@ def test_a_sweep_takes_no_living_pod_and_goes_on_when_somebody_swept_before() ->
     rest = changed(w, pods=tuple(one for one in w.pods if one["metadata"]["uid"] != "corpse-0"))
     assert swept(rest, "corpse-0", "corpse-1") == ""
     assert swept(rest, "corpse-0") == Reason.TARGET_GONE
+
+
+def test_a_sweep_ends_before_what_has_become_the_newest_meanwhile() -> None:
+    """Somebody else swept the evidence while ours went on: what is left of it is kept, and nothing has failed."""
+    step, w = CATALOGUE["delete_pod"], strewn(5)
+    approved = [f"corpse-{number}" for number in range(4)]
+    p = params_of(step, {"corpses": approved})
+    before = step.remember(sight(step.name, w), p)
+
+    def after(*gone: str) -> Any:
+        rest = changed(w, pods=tuple(one for one in w.pods if one["metadata"]["uid"] not in gone))
+        return rest, step.next(sight(step.name, rest), p, before, NOW)
+
+    _, going_on = after("corpse-0", "corpse-4")
+    assert going_on.object.uid == "corpse-1"
+    rest, over = after("corpse-0", "corpse-1", "corpse-2", "corpse-4")
+    assert isinstance(over, Done)
+    found = step.verify(sight(step.name, rest), p, before, NOW, NOW + timedelta(minutes=2))
+    assert found.verdict is Verdict.HEALED
+    assert swept(changed(w, pods=w.pods[:-1]), *approved) == Reason.NO_CHANGE, "before the first it is asked anew"
+
+
+def test_a_corpse_is_said_to_have_ended_and_nobody_to_make_another() -> None:
+    step, w = CATALOGUE["delete_pod"], strewn(3)
+    (write, *_) = step.writes(sight(step.name, w), params_of(step, {"corpses": ["corpse-0"]}))
+    assert "has ended" in write.summary
+    assert "makes another" not in write.summary + gone(w.pods[-1])
+    assert "has ended" in gone(w.pods[-1])
+    assert "makes another" in gone(w.pods[0])
 
 
 @pytest.mark.parametrize("given", [{}, {"uid": "a", "corpses": ["b"]}])

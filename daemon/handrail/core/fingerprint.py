@@ -12,6 +12,7 @@ import yaml
 
 from handrail.core.veil import veiled
 from handrail.model.marks import CORDONED_AT, MAINTENANCE, NOTE, PAUSED_BY
+from handrail.model.pods import has_ended
 from handrail.model.value import Raw, digest
 from handrail.model.workload import GITOPS_MARKS, controller_name
 
@@ -73,14 +74,20 @@ NOT_COMING_BACK = "nothing brings this very object back; what its controller mak
 def gone(before: Raw) -> str:
     """What a delete or an eviction takes away, and who replaces it: fixed fields only, so it reads the same later."""
     meta, spec = before["metadata"], before.get("spec") or {}
-    maker = controller_name(before)
     said = [
         f"-{before.get('kind', 'object')} {meta.get('namespace', '')}/{meta['name']}, uid {meta['uid']}",
         *(f"-  container {one.get('name')}: {one.get('image')}" for one in spec.get("containers") or ()),
         *(f"-  its emptyDir {one.get('name')} with what is in it" for one in emptied(spec)),
-        f" {maker} makes another in its place" if maker else " nobody makes another in its place",
+        f" {_replaced(before)}",
     ]
     return "\n".join(said)
+
+
+def _replaced(before: Raw) -> str:
+    if has_ended(before):
+        return "it has ended and serves nobody"
+    maker = controller_name(before)
+    return f"{maker} makes another in its place" if maker else "nobody makes another in its place"
 
 
 def emptied(spec: Raw) -> list[Raw]:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from handrail.model import rollout
 from handrail.model.guards import not_observed
-from handrail.model.pods import pod_of
+from handrail.model.pods import has_ended, pod_of
 from handrail.model.step import CannotUndo, Done, Undone, Verification, Wait
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw
@@ -39,7 +39,7 @@ def helped(w: Workload, before: Raw, acted_at: datetime, now: datetime) -> Verif
 def taken_back(w: Workload, *uids: str) -> Undone | CannotUndo:
     if all(_stays(w, uid) for uid in uids):
         return Undone(detail="it was not taken away")
-    return CannotUndo(detail="a pod that is gone can't be brought back; its controller makes another in its place")
+    return CannotUndo(detail="a pod that is gone can't be brought back; what its controller makes in its place stays")
 
 
 def one_by_one(w: Workload, uids: list[str], now: datetime) -> Raw | Wait | None:
@@ -55,7 +55,8 @@ def one_by_one(w: Workload, uids: list[str], now: datetime) -> Raw | Wait | None
 
 
 def said(w: Workload, pod: Raw) -> str:
-    return f"{ObjectRef.of(pod)} of {w.ref}; {controller_name(pod)} makes another"
+    follows = "it has ended and serves nobody" if has_ended(pod) else f"{controller_name(pod)} makes another"
+    return f"{ObjectRef.of(pod)} of {w.ref}; {follows}"
 
 
 def _stays(w: Workload, uid: str) -> bool:

@@ -28,10 +28,14 @@ def pod_of(w: Workload, uid: str) -> Raw | None:
     return next((pod for pod in w.pods if pod["metadata"].get("uid") == uid), None)
 
 
+def has_ended(pod: Raw) -> bool:
+    """It will not start again: no pod leaves this phase."""
+    return (pod.get("status") or {}).get("phase") == "Failed"
+
+
 def is_corpse(pod: Raw) -> bool:
-    """It has ended and will not start again; it stays listed until somebody deletes it."""
-    status = pod.get("status") or {}
-    return status.get("phase") == "Failed" and "deletionTimestamp" not in pod["metadata"]
+    """It has ended, and stays listed until somebody deletes it."""
+    return has_ended(pod) and "deletionTimestamp" not in pod["metadata"]
 
 
 def spare_corpses(w: Workload) -> list[Raw]:
