@@ -60,16 +60,25 @@ async def _send(tools: Tools, incident: Incident, intent: ev.Intent, permit: Per
     except Transient as away:
         if not _may_still_land(incident, permit):
             never = ev.Outcome(key=permit.write.key, result=ev.Result.ABSENT, detail=f"never sent: {away}")
-            await tools.store.append_outcome(incident.id, never, attempt=permit.attempt)
+            await _end(tools, incident, never)
         raise
     if sent.answer is Answer.CONFLICT:
         return await _after_conflict(tools, incident, intent)
     held = await held_by_cluster(tools, permit.write, sent) if sent.answer is Answer.REFUSED else None
     if held is not None:
         return await _held(tools, incident, permit, held)
-    if sent.answer is Answer.DONE:
-        return await tools.store.append_outcome(incident.id, done(permit.write, sent.object))
-    return await tools.store.append_outcome(incident.id, _refused(incident, permit, sent), attempt=permit.attempt)
+    answered = sent.answer is Answer.DONE
+    return await _end(
+        tools, incident, done(permit.write, sent.object) if answered else _refused(incident, permit, sent)
+    )
+
+
+async def _end(tools: Tools, incident: Incident, outcome: ev.Outcome, held: Held | None = None) -> Incident:
+    """What is not done is said of the attempts that this fold knows of: a replica that has taken over meanwhile may
+    have another one on its way."""
+    known = None if outcome.result is ev.Result.DONE else attempts(incident, outcome.key)
+    stop = stop_of(held) if held else None
+    return await tools.store.append_outcome(incident.id, outcome, held=stop, attempt=known)
 
 
 def _may_still_land(incident: Incident, permit: Permit) -> bool:
@@ -85,7 +94,7 @@ async def _held(tools: Tools, incident: Incident, permit: Permit, held: Held) ->
     if _may_still_land(incident, permit):
         return await latch(tools, incident, held)
     absent = ev.Outcome(key=permit.write.key, result=ev.Result.ABSENT, reason=held.reason, detail=held.detail)
-    return await tools.store.append_outcome(incident.id, absent, held=stop_of(held), attempt=permit.attempt)
+    return await _end(tools, incident, absent, held)
 
 
 async def _in_time(tools: Tools, permit: Permit) -> Sent:
@@ -128,7 +137,7 @@ async def settle(tools: Tools, incident: Incident) -> Incident:
     live = await tools.hands.read(run.intent.write.object)
     ending = judge_open(run, live)
     if ending is not None:
-        return await tools.store.append_outcome(incident.id, ending)
+        return await _end(tools, incident, ending)
     return await _resend(tools, incident, run)
 
 
@@ -175,9 +184,9 @@ async def _after_conflict(tools: Tools, incident: Incident, intent: ev.Intent) -
     write = intent.write
     live = await tools.hands.read(write.object)
     if write.verb in (Verb.DELETE, Verb.EVICT) and is_gone(write, live):
-        return await tools.store.append_outcome(incident.id, done(write, None))
+        return await _end(tools, incident, done(write, None))
     if live is not None and carries_key(live, write.key):
-        return await tools.store.append_outcome(incident.id, done(write, live))
+        return await _end(tools, incident, done(write, live))
     same = live is not None and live["metadata"].get("uid") == write.object.uid
     if live is None or not same or fingerprint(live, with_replicas=write.sets_replicas) != intent.expected:
         drifted = ev.Outcome(
@@ -186,7 +195,7 @@ async def _after_conflict(tools: Tools, incident: Incident, intent: ev.Intent) -
             reason=Reason.DRIFTED,
             detail=f"{write.object} was changed meanwhile",
         )
-        return await tools.store.append_outcome(incident.id, drifted)
+        return await _end(tools, incident, drifted)
     return await _again(tools, incident, intent, live["metadata"]["resourceVersion"])
 
 
@@ -197,14 +206,14 @@ async def _again(tools: Tools, incident: Incident, intent: ev.Intent, version: s
         run = incident.open_write
         if run is not None and version == run.attempts[-1]:
             unclear = f"{intent.write.object} is as it was, and a lost {intent.write.verb} may still come"
-            return await tools.store.append_outcome(incident.id, _stuck(intent.write, unclear))
+            return await _end(tools, incident, _stuck(intent.write, unclear))
         spent = ev.Outcome(
             key=key,
             result=ev.Result.REFUSED,
             reason=Reason.CONFLICTS_SPENT,
             detail=f"tried {MAX_ATTEMPTS} times; the object changes faster than it can be written",
         )
-        return await tools.store.append_outcome(incident.id, spent)
+        return await _end(tools, incident, spent)
     attempted = ev.Attempted(key=key, resource_version=version)
     passed = await _gate(tools, incident, attempted, intent.write, intent.direction)
     if isinstance(passed, Refusal):
@@ -219,5 +228,5 @@ async def _stopped_between(tools: Tools, incident: Incident, intent: ev.Intent, 
     live = await tools.hands.read(intent.write.object)
     ending = judge_open(run, live) if run else None
     if ending is not None:
-        return await tools.store.append_outcome(incident.id, ending)
+        return await _end(tools, incident, ending)
     raise Transient(f"{refusal}; whether the last attempt landed is not known yet", retry_after=5.0)
