@@ -68,6 +68,25 @@ async def test_a_stop_of_what_it_is_about_holds_until_its_own_start(shop: Shop, 
         assert done.state is State.RESOLVED, done.end
 
 
+@pytest.mark.parametrize("reach", [EVERYTHING, SHOP, UNDO], ids=str)
+async def test_an_approval_right_after_a_stop_does_not_count_and_goes_off_after_no_start(
+    shop: Shop, tmp_path: Path, reach: Reach
+) -> None:
+    """Its incident has not been looked at since, and its card does not show the stop yet."""
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        await life.run(asking)
+        await life.desk.switch(True, LOCAL, "freeze", reach)
+        no = await life.answer("approve")
+        assert (no.ok, no.reason) == (False, Reason.STOPPED)
+        assert no.message == f"local:tester stopped {reach}: freeze; approve after `handrail start{reach.flag}`"
+        await life.desk.switch(False, LOCAL, "", reach)
+        incident = await life.the_incident()
+        await rests(life, incident)
+        assert asking(incident)
+        assert (await life.answer("approve")).ok
+
+
 @pytest.mark.parametrize("reach", [BANK, SCALE], ids=str)
 async def test_a_stop_of_something_else_is_none_of_its_business(shop: Shop, tmp_path: Path, reach: Reach) -> None:
     async with rig(shop, tmp_path) as life:

@@ -15,6 +15,7 @@ from handrail.model import events as ev
 from handrail.model.approval import ApprovalRequest, Approvers, Person
 from handrail.model.incident import Incident, State
 from handrail.model.reason import Reason, Refusal
+from handrail.model.switch import Stop, Switch
 
 Verb = Literal["approve", "reject", "take", "give_back"]
 
@@ -76,6 +77,18 @@ def hold(
     return (ev.Taken(by=person),)
 
 
+def stopped_since(incident: Incident, switch: Switch) -> Refusal | None:
+    """Of an approval that comes after a stop, but before its incident was told of it."""
+    stop = stops.concerning(switch, incident)
+    return _after_start(stop) if stop is not None else None
+
+
+def _after_start(stop: Stop | ev.Paused | None) -> Refusal:
+    said = stops.stopped(stop) if stop else "everything is stopped"
+    command = stops.to_start(stop) if stop else "`handrail start`"
+    return _no(Reason.STOPPED, f"{said}; approve after {command}")
+
+
 def _answer(
     incident: Incident, verb: Literal["approve", "reject"], request_id: str | None, person: Person, now: datetime
 ) -> tuple[ev.Event, ...] | Refusal:
@@ -110,9 +123,7 @@ def _not_now(incident: Incident) -> Refusal | None:
         detail = f"{incident.taken_by} has taken {incident.id}; it has to be given back first"
         return _no(Reason.TAKEN, detail)
     if incident.paused:
-        said = stops.stopped(incident.stop) if incident.stop else "everything is stopped"
-        command = stops.to_start(incident.stop) if incident.stop else "`handrail start`"
-        return _no(Reason.STOPPED, f"{said}; approve after {command}")
+        return _after_start(incident.stop)
     if incident.rehearsal is None or incident.request is None or incident.request.hash != incident.rehearsal.hash:
         return _no(Reason.APPROVAL_MISMATCH, "what was asked is not what was rehearsed; it is never carried out")
     return None

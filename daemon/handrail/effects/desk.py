@@ -8,7 +8,7 @@ import structlog
 
 from handrail.adapters.http import Reply
 from handrail.adapters.slack import USAGE, Click, Command, read
-from handrail.core.answer import decide, hold, is_one_of
+from handrail.core.answer import decide, hold, is_one_of, stopped_since
 from handrail.core.card import card
 from handrail.core.reading import may_read
 from handrail.core.report import report
@@ -85,7 +85,7 @@ class PeoplesDesk:
                 return self._no(Refusal(reason=Reason.NOT_AN_APPROVER, detail=detail), "answer")
             if incident is None:
                 return Reply(ok=False, message=f"no incident {id_!r}; see `handrail incidents list`")
-            events = self._decided(incident, verb.replace("-", "_"), request, person)
+            events = await self._decided(incident, verb.replace("-", "_"), request, person)
             if isinstance(events, Refusal):
                 return self._no(events, "answer")
             try:
@@ -113,7 +113,7 @@ class PeoplesDesk:
         refused = may_read(self._tools.policy.last_good(), person) is not None
         return person.via == "kubernetes" and not is_one_of(asked, person) and refused
 
-    def _decided(
+    async def _decided(
         self, incident: Incident, verb: str, request: str | None, person: Person
     ) -> tuple[ev.Event, ...] | Refusal:
         """Yes needs a policy that can be read and names the person now; no, take and give back work without one."""
@@ -121,8 +121,10 @@ class PeoplesDesk:
             case "take" | "give_back":
                 return hold(incident, verb, person, self._tools.policy.last_good().approvers)
         events = decide(incident, verb, request, person, self._tools.now())
-        if verb != "approve" or isinstance(events, Refusal) or is_one_of(self._tools.policy().approvers, person):
+        if verb != "approve" or isinstance(events, Refusal):
             return events
+        if is_one_of(self._tools.policy().approvers, person):
+            return stopped_since(incident, await self._tools.store.switch()) or events
         gone = f"the policy does not name {person} as an approver any more"
         return Refusal(reason=Reason.NOT_AN_APPROVER, detail=gone)
 
