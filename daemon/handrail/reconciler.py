@@ -25,6 +25,7 @@ from handrail.model.errors import Bug, Damaged, HandrailError, HeadMoved, Transi
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason
 from handrail.model.record import Received, Record, Undecoded
+from handrail.model.switch import Switch
 
 log = structlog.get_logger("reconciler")
 
@@ -212,6 +213,7 @@ class Reconciler:
         self._heads: dict[str, int] = {}
         self._places = asyncio.Semaphore(AT_ONCE)
         self._last_look = tools.now()
+        self._switch: Switch | None = None
 
     async def run(self) -> None:
         """Until cancelled. A move in progress is given no grace: everything resumes from the journal."""
@@ -224,15 +226,15 @@ class Reconciler:
         """Starts a task for each open incident that is due or whose journal has grown since it was looked at, but for
         those that another replica drives just now."""
         try:
-            heads = await self._tools.store.open_work()
+            heads, switch = await self._tools.store.open_work(), await self._pressed()
         except Transient as away:
             log.warning("the store is away", why=str(away))
             await asyncio.sleep(away.retry_after)
             return
         now = self._tools.now()
-        if now < self._last_look:
-            self._due.clear()  # the clock was set back: what was due by the old one would sleep for as long
-        self._last_look = now
+        if now < self._last_look or switch != self._switch:
+            self._due.clear()  # by the old clock some would sleep for as long as it was set back; all hear of a press
+        self._last_look, self._switch = now, switch
         self._tools.signs.beat(now)
         self._due = {id_: due for id_, due in self._due.items() if id_ in heads}
         self._heads = {id_: head for id_, head in self._heads.items() if id_ in heads}
@@ -242,6 +244,16 @@ class Reconciler:
                 self._heads[id_] = head
                 self._running.add(id_)
                 group.create_task(self._advance(id_), name=f"advance {id_}")
+
+    async def _pressed(self) -> Switch | None:
+        """None where it can't be read: whoever moves an incident meets that too."""
+        try:
+            return await self._tools.store.switch()
+        except Transient:
+            raise
+        except Exception:
+            log.exception("the stop switch can't be read")
+            return None
 
     def _in_own_order(self, heads: dict[str, int]) -> Iterable[tuple[str, int]]:
         """Oldest first; of several replicas each begins elsewhere, so that they do not all ask for the same one."""

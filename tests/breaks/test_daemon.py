@@ -85,6 +85,32 @@ async def test_a_journal_that_cannot_be_read_ends_neither_the_daemon_nor_its_nei
         assert "see `handrail audit verify`" in reply
 
 
+async def test_what_waits_hears_of_a_stop_and_of_a_start_at_once(shop: Shop, tmp_path: Path) -> None:
+    """Neither makes any journal of an incident grow, and a question sleeps for a minute at a time."""
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        await life.run(asking)
+        reconciler = Reconciler(life.tools)
+        await turn(reconciler, 3)
+        for stop in (True, False):
+            await life.desk.switch(stop, LOCAL, "freeze")
+            await turn(reconciler, 1)
+            assert (await life.the_incident()).paused is stop
+
+
+async def test_a_switch_that_cannot_be_read_ends_no_daemon(shop: Shop, tmp_path: Path) -> None:
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        await life.run(asking)
+        with sqlite3.connect(tmp_path / "handrail.db") as database:
+            database.execute("DELETE FROM switch")
+        database.close()
+        await turn(Reconciler(life.tools), 3)
+        incident = await life.the_incident()
+        assert incident.state is State.HANDED_OVER
+        assert not incident.writes
+
+
 async def test_a_clock_that_goes_back_an_hour_does_not_put_incidents_to_sleep(shop: Shop, tmp_path: Path) -> None:
     async with rig(shop, tmp_path) as life:
         await alerted(shop, life)
