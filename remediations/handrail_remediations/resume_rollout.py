@@ -6,6 +6,7 @@ is theirs. A person signs it off always.
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 from handrail.model import marks, rollout
@@ -28,6 +29,8 @@ from handrail.model.target import ObjectRef
 from handrail.model.value import Raw, Value, digest, moment
 from handrail.model.workload import Workload, bare_template, container_states
 from handrail.model.write import Verb, Write
+
+_WORD = re.compile(r"[\w./-]{1,60}", re.ASCII)
 
 GONE_AFTER = timedelta(minutes=30)
 """A bot that has not touched the Deployment for so long is not in the middle of anything."""
@@ -130,7 +133,9 @@ def _unwell(w: Workload) -> Refusal | None:
 
 
 def _manager(w: Workload) -> str:
-    return str((marks.set_by(w.object, "paused") or {}).get("manager", ""))
+    """ "" also for a name that is no word: whoever may patch chooses it, and people and the model read it."""
+    name = str((marks.set_by(w.object, "paused") or {}).get("manager", ""))
+    return name if _WORD.fullmatch(name) else ""
 
 
 def _write(w: Workload, ops: tuple[Raw, ...], summary: str) -> Write:

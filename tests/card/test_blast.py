@@ -35,8 +35,13 @@ def workload(kind: str = "Deployment", replicas: int = 10, **spec: Any) -> Workl
         ("Deployment", {"strategy": {"type": "Recreate"}}, 10),
         ("Deployment", {"strategy": {"rollingUpdate": {"maxUnavailable": 0}}}, 0),
         ("Deployment", {"strategy": {"rollingUpdate": {"maxUnavailable": "40%"}}}, 4),
+        ("Deployment", {"strategy": {"rollingUpdate": {"maxUnavailable": "5%", "maxSurge": 0}}}, 1),
+        ("Deployment", {"strategy": {"rollingUpdate": {"maxUnavailable": "5%", "maxSurge": "1%"}}}, 0),
         ("StatefulSet", {}, 1),
+        ("StatefulSet", {"updateStrategy": {"rollingUpdate": {"maxUnavailable": "5%"}}}, 1),
         ("DaemonSet", {}, 1),
+        ("DaemonSet", {"updateStrategy": {"rollingUpdate": {"maxUnavailable": "15%"}}}, 2),
+        ("DaemonSet", {"updateStrategy": {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}}, 0),
     ],
 )
 def test_how_many_go_at_once_is_the_rollout_strategys_with_the_apis_default(

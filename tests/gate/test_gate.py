@@ -65,6 +65,11 @@ def test_the_stop_switch_refuses_first_of_all(facts: GateFacts) -> None:
     assert reason(stopped) is Reason.STOPPED
 
 
+def test_who_was_struck_off_the_list_after_the_click_has_approved_nothing(facts: GateFacts) -> None:
+    without = policy().model_copy(update={"approvers": Approvers(slack_users=("U0SOMEBODY",))})
+    assert reason(facts, without) is Reason.NOT_AN_APPROVER
+
+
 def test_an_incident_that_a_person_has_taken_is_not_touched(facts: GateFacts) -> None:
     assert reason(of(facts, taken_by=ONCALL)) is Reason.TAKEN
 

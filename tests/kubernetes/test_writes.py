@@ -201,3 +201,10 @@ def test_a_key_counts_only_where_it_is_this_very_one() -> None:
     assert not carries_key(live, "b")
     assert not carries_key(live, "")
     assert not carries_key(LIVE, "a")
+
+
+def test_what_the_server_quotes_of_an_object_is_told_without_its_secrets() -> None:
+    message = 'Deployment "checkout" is invalid: spec.template: Invalid value: "DB_PASSWORD=hunter2hunter2": no'
+    sent = answer_of(write(), Reply(422, {"message": message, "details": {}}, {}), moved=False)
+    assert "hunter2" not in sent.detail
+    assert sent.detail.startswith('Deployment "checkout" is invalid')

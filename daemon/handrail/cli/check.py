@@ -9,9 +9,11 @@ from pathlib import Path
 
 import click
 
+from handrail.cli.config_file import CONFIG
+
 
 @click.command()
-@click.option("--config", "path", type=click.Path(path_type=Path), default="handrail.yaml", show_default=True)
+@CONFIG
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 def check(path: Path, as_json: bool) -> None:
     """Prove the configuration and all that it names.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from handrail.cli.config_file import CONFIG
 from handrail.cli.named import named
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-CONFIG = click.option("--config", "path", type=click.Path(path_type=Path), default="handrail.yaml", show_default=True)
 JSON = click.option("--json", "as_json", is_flag=True, help="For scripts.")
 REASON = named("--reason", metavar="WORD", help="Only those with this reason, as MALFORMED.")
 LIMIT = click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Only the newest.")

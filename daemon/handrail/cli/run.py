@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from handrail.cli.config_file import CONFIG
+
 
 @click.command()
-@click.option("--config", "path", type=click.Path(path_type=Path), default="handrail.yaml", show_default=True)
+@CONFIG
 def run(path: Path) -> None:
     """Run the daemon until SIGTERM or Ctrl-C.
 

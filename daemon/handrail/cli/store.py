@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-CONFIG = click.option("--config", "path", type=click.Path(path_type=Path), default="handrail.yaml", show_default=True)
+from handrail.cli.config_file import CONFIG
+
 USER = click.option("--user", default="", help="The role that may change the schema, instead of the URL's.")
 PASSWORD = click.option(
     "--password-file", type=click.Path(path_type=Path), help="Its password; without one libpq's own ways are left."

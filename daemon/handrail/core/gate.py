@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from handrail.core import stops
 from handrail.core.allow import beyond_limits, mode_of, never_written
+from handrail.core.answer import is_one_of
 from handrail.core.conditions import LOOK_AGAIN, REASONS, refused
 from handrail.model.approval import ApprovalRequest
 from handrail.model.condition import Condition
@@ -118,7 +119,7 @@ def _approved(facts: GateFacts, policy: Policy, write: Write, direction: Directi
     if rehearsal is None or incident.saga is None or rehearsal.saga != incident.saga:
         return Refusal(reason=Reason.APPROVAL_MISMATCH, detail="what would run was never rehearsed")
     if needs_person(policy, incident.saga.steps):
-        refusal = _person(incident, incident.request, rehearsal.hash, facts.now)
+        refusal = _person(incident, incident.request, rehearsal.hash, facts.now) or _struck_off(incident, policy)
     elif incident.approved_by is None and incident.cleared_hash != rehearsal.hash:
         refusal = Refusal(reason=Reason.APPROVAL_MISMATCH, detail="policy cleared another rehearsal than this")
     else:
@@ -140,6 +141,14 @@ def _person(incident: Incident, request: ApprovalRequest | None, hash_: str, now
     if not incident.has_acted and now > request.expires:
         return Refusal(reason=Reason.APPROVAL_EXPIRED, detail=f"the approval was good until {request.expires}")
     return None
+
+
+def _struck_off(incident: Incident, policy: Policy) -> Refusal | None:
+    """Who is no approver any more has approved nothing that has not begun; what has is finished or taken back."""
+    who = incident.approved_by
+    if who is None or incident.has_acted or is_one_of(policy.approvers, who):
+        return None
+    return Refusal(reason=Reason.NOT_AN_APPROVER, detail=f"{who} approved this and is on the policy's list no longer")
 
 
 def _interval(facts: GateFacts, policy: Policy) -> Refusal | None:

@@ -63,17 +63,28 @@ def patience(w: Workload) -> timedelta:
 def at_once(w: Workload) -> int:
     """Ready pods that a rollout may take away before their replacements are ready; all of them for Recreate.
 
-    The API's default of maxUnavailable is 25 % (rounded down) for a Deployment; StatefulSets and DaemonSets replace
-    one pod after the other.
+    As the controllers count: a Deployment rounds a percentage down and takes one where it may neither surge nor take
+    any (defaults 25 % each), a DaemonSet rounds up, a StatefulSet takes one at least.
     """
     strategy = w.spec.get("strategy") or w.spec.get("updateStrategy") or {}
     if strategy.get("type") == "Recreate":
         return w.desired
-    default: int | str = "25%" if w.ref.kind == "Deployment" else 1
-    bound = (strategy.get("rollingUpdate") or {}).get("maxUnavailable", default)
+    rolling = strategy.get("rollingUpdate") or {}
+    if w.ref.kind == "DaemonSet":
+        return _share(rolling.get("maxUnavailable", 1), w.desired, up=True)
+    if w.ref.kind == "StatefulSet":
+        return max(1, _share(rolling.get("maxUnavailable", 1), w.desired, up=False))
+    taken = _share(rolling.get("maxUnavailable", "25%"), w.desired, up=False)
+    surge = _share(rolling.get("maxSurge", "25%"), w.desired, up=True)
+    return taken if taken or surge else 1
+
+
+def _share(bound: int | str, of: int, *, up: bool) -> int:
+    """A number of pods, or a percentage of them."""
     if isinstance(bound, int):
         return bound
-    return w.desired * int(str(bound).rstrip("%") or 0) // 100
+    percent = int(str(bound).rstrip("%") or 0)
+    return -(-of * percent // 100) if up else of * percent // 100
 
 
 def live(pods: Iterable[Raw]) -> tuple[Raw, ...]:

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from handrail.core.redact import neutral
+from handrail.core.redact import neutral, redact
 from handrail.model.errors import OutcomeUnknown, Transient
 from handrail.model.value import Raw
 
@@ -58,12 +58,17 @@ class Reply:
         return 200 <= self.status < 300
 
     @property
-    def sentence(self) -> str:
-        """What the server said, bounded and without control characters."""
+    def said(self) -> str:
+        """What the server said, bounded and without control characters; it quotes what was sent, secrets too."""
         message = self.body.get("message")
         said = message if isinstance(message, str) else f"status {self.status}"
         why = next((str(one.get("message", "")) for one in self.causes if one.get("reason") == BUDGET), "")
         return neutral(f"{said[:LOOKED_AT]} {why[:LOOKED_AT]}".strip())[:SENTENCE]
+
+    @property
+    def sentence(self) -> str:
+        """The same for people, without the secrets."""
+        return redact(self.said)
 
     @property
     def causes(self) -> tuple[Raw, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 from handrail.adapters.kubernetes.paths import collection, path_of
 from handrail.adapters.kubernetes.wire import Reply, Request
 from handrail.core.admission import STOP_ANNOTATION
+from handrail.core.redact import redact
 from handrail.model.errors import Bug, OutcomeUnknown
 from handrail.model.hands import Answer, Held, Sent
 from handrail.model.reason import Reason
@@ -87,11 +88,11 @@ def answer_of(write: Write, reply: Reply, *, moved: bool) -> Sent:
 
 def held_by(write: Write, reply: Reply) -> Held | None:
     """The stop that the write's namespace bears, if that is why it was refused; the words are core/admission.py's."""
-    found = _STOP.match(reply.sentence) if reply.status == 403 else None
+    found = _STOP.match(reply.said) if reply.status == 403 else None
     if found is None or not write.object.namespace or found["namespace"] != write.object.namespace:
         return None
     reach = Reach(scope=Scope.NAMESPACE, name=write.object.namespace)
-    return Held(reach=reach, detail=(found["why"] or "").strip() or "no reason given")
+    return Held(reach=reach, detail=redact(found["why"] or "").strip() or "no reason given")
 
 
 def wrong_uid(reply: Reply) -> bool:
