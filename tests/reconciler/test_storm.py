@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ import yaml
 
 from handrail.adapters.telling import Teller
 from handrail.core import storm
+from handrail.core.fold import apply
 from handrail.effects.tick import Ticking
 from handrail.model import events as ev
+from handrail.model.condition import Condition
 from handrail.model.incident import Incident, State
 from handrail.model.reason import Reason
 from tests.breaks.test_telling import Channel
+from tests.factories import NOW, an_incident_in
 from tests.reconciler.rig import BAD, GOOD, LOCAL, POLICY, Rig, Shop, asking, rig
 
 STUCK = "KubeDeploymentRolloutStuck"
@@ -195,3 +199,34 @@ async def test_after_a_storm_a_few_at_a_time_are_asked_about_and_none_is_lost(sh
         await minutes(life, ticking, teller, 8)
         states = Counter(incident.state for incident in await others(life))
         assert states == {State.HANDED_OVER: storm.FEW, State.ASKING: len(sick) - storm.FEW}
+
+
+STORM = Condition(identity="page", reason=Reason.STORM, what="many", since=NOW, until=NOW + timedelta(minutes=5))
+
+
+def grown(incident: Incident, event: ev.Event, at: datetime) -> Incident:
+    seq = incident.seq + 1
+    entry = ev.Entry(incident=incident.id, seq=seq, at=at, actor="t", event=event, previous=str(seq - 1), hash="x")
+    return apply(incident, entry, cluster="prod")
+
+
+def test_whoever_has_waited_for_six_hours_goes_to_a_person() -> None:
+    incident = an_incident_in(State.PLANNING)
+    first = storm.hold(incident, STORM, False, NOW)
+    assert isinstance(first, ev.Silenced)
+    waiting = grown(incident, first, NOW)
+    late = NOW + storm.LONGEST
+    assert isinstance(storm.hold(waiting, STORM, False, late), ev.Silenced)
+    over = storm.hold(waiting, STORM, False, late + timedelta(seconds=1))
+    assert isinstance(over, ev.HandedOver)
+    assert over.detail == "it has waited for 6 hours since the storm began"
+
+
+def test_a_wait_that_ended_in_a_question_is_not_counted_into_the_next_storm() -> None:
+    incident = an_incident_in(State.ASKING)
+    assert incident.request is not None
+    before = an_incident_in(State.REHEARSING).model_copy(update={"storm_at": NOW})
+    asked = grown(before, ev.Asked(request=incident.request), NOW + timedelta(minutes=10))
+    late = NOW + storm.LONGEST + timedelta(minutes=1)
+    voided = grown(asked, ev.Voided(reason=Reason.STATE_CHANGED, detail="looking again"), late)
+    assert isinstance(storm.hold(voided, STORM, False, late), ev.Silenced)

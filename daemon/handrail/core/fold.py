@@ -207,13 +207,14 @@ def _planned(_incident: Incident, event: ev.Planned, at: datetime) -> Change:
 
 
 def _asked(incident: Incident, event: ev.Asked, at: datetime) -> Change:
+    """Whatever it waited for is over: the next storm's wait counts anew."""
     named = {away.source for away in incident.away}
     away = (*incident.away, *(one for one in event.away if one.source not in named))
-    return {"request": event.request, "run_until": event.request.run_until, "away": away}
+    return {"request": event.request, "run_until": event.request.run_until, "away": away, "storm_at": None}
 
 
 def _cleared(_incident: Incident, event: ev.Cleared, at: datetime) -> Change:
-    return {"cleared_hash": event.hash, "run_until": event.run_until, "let_go_at": at}
+    return {"cleared_hash": event.hash, "run_until": event.run_until, "let_go_at": at, "storm_at": None}
 
 
 def _voided(incident: Incident, event: ev.Voided, at: datetime) -> Change:
