@@ -12,12 +12,12 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, Insert, Text, any_, bindparam, func, select
+from sqlalchemy import ARRAY, ColumnElement, Insert, Text, any_, bindparam
 from sqlalchemy.engine import Dialect
 
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.schema import iso
-from handrail.model.value import canonical
+from handrail.adapters.store.sqlite import one_of
 
 Row = Mapping[str, Any]
 
@@ -49,5 +49,4 @@ def among(tx: Tx, column: ColumnElement[str], values: Iterable[str]) -> ColumnEl
     """Whether the column is one of these, however many: they are one parameter."""
     if tx.conn.dialect.name == "postgresql":
         return column == any_(bindparam(None, list(values), type_=ARRAY(Text), unique=True))
-    each = func.json_each(canonical(list(values))).table_valued("value")
-    return column.in_(select(each.c.value))
+    return one_of(column, values)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy import Connection, event
+from sqlalchemy import ColumnElement, Connection, event, func, select
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -21,6 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from handrail.adapters.store.home import parsed
 from handrail.adapters.store.wake import Wake
 from handrail.model.errors import BadConfig
+from handrail.model.value import canonical
 
 BUSY_MS = 5000
 WRITES = "handrail_writes"
@@ -32,6 +34,12 @@ _PRAGMAS = (
     f"PRAGMA busy_timeout = {BUSY_MS}",
     "PRAGMA foreign_keys = ON",
 )
+
+
+def one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
+    """Whether the column is one of these, as one parameter."""
+    each = func.json_each(canonical(list(values))).table_valued("value")
+    return column.in_(select(each.c.value))
 
 
 def database_file(url: str) -> Path:
