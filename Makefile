@@ -36,11 +36,13 @@ demo: $(VENV)/.demo ## an incident from alert to repair on this machine (ARGS=--
 
 test: check ## lint, types, layers and every test (real servers: make servers)
 	$(BIN)/pytest -n 2 -m "not server" $(ARGS)
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m server $(ARGS)
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m server $(ARGS)
 
-# They lead a whole daemon or its store through long stories, for minutes (docs/adr/0009-what-quick-runs.md).
-STORIES := tests/breaks tests/crash tests/path tests/publishing tests/reconciler tests/sim tests/store \
-	tests/cli/test_demo.py tests/cli/test_stop.py tests/http/test_posted.py tests/slack/test_plain.py
+# They lead a daemon, its store or a fake through long stories, for minutes (docs/adr/0009-what-quick-runs.md).
+STORIES := tests/breaks tests/crash tests/fakes tests/path tests/publishing tests/reconciler tests/sim tests/store \
+	tests/cli/test_demo.py tests/cli/test_stop.py tests/http/test_posted.py tests/http/test_tally.py \
+	tests/kubernetes/test_simulated_cluster.py tests/saga/test_asked_for.py tests/saga/test_histories.py \
+	tests/slack/test_plain.py tests/slack/test_stop_button.py
 
 quick: check ## in a minute: without what needs a server, and without the long stories
 	HANDRAIL_HYPOTHESIS=quick $(BIN)/pytest -q -n 2 -m "not server" $(STORIES:%=--ignore=%) $(ARGS)

@@ -16,6 +16,7 @@ from handrail.model.target import LabelledTarget, ObjectRef
 from handrail.model.value import Raw
 from tests.kubernetes.objects import NOW, alert
 from tests.servers.control_plane import ControlPlane
+from tests.servers.process import wait_until
 
 pytestmark = pytest.mark.server
 
@@ -28,6 +29,7 @@ def node(control_plane: ControlPlane) -> Iterator[Raw]:
     name = f"worker-{uuid.uuid4().hex[:8]}"
     api = control_plane.api
     api.post("/api/v1/nodes", {"metadata": {"name": name}})
+    wait_until(lambda: "addresses" in api.get(f"/api/v1/nodes/{name}")["status"], 30, f"{name} to say its addresses")
     addresses = [{"type": "Hostname", "address": name}, {"type": "InternalIP", "address": "198.51.100.17"}]
     yield api.patch(f"/api/v1/nodes/{name}/status", {"status": {"addresses": addresses}})
     api.delete(f"/api/v1/nodes/{name}")
