@@ -18,13 +18,14 @@ from handrail.model.approval import Person
 from handrail.model.config import HttpConfig
 from handrail.model.incident import Incident, State
 from handrail.model.switch import EVERYTHING, Reach, Scope
-from handrail.sim.clock import ManualClock
-from handrail.sim.simulator import Simulator
 from tests.breaks.worlds import Lossy, alerted
 from tests.cli.support import Ran, handrail
 from tests.cli.test_commands import one_line
 from tests.http.support import SRE, Reviews
+from tests.reconciler.conftest import shop
 from tests.reconciler.rig import POLICY, Rig, Shop, asking, ended, rig
+
+__all__ = ["shop"]
 
 SHOP = Reach(scope=Scope.NAMESPACE, name="shop")
 UNDO = Reach(scope=Scope.STEP, name="rollout_undo")
@@ -88,16 +89,12 @@ async def opened(folder: Path, shop: Shop) -> AsyncIterator[Room]:
 
 
 @pytest.fixture
-async def room(tmp_path: Path) -> AsyncIterator[Room]:
+async def room(shop: Shop, tmp_path: Path) -> AsyncIterator[Room]:
     """With a question about the workload open."""
-    clock = ManualClock()
-    async with Simulator(clock=clock, seed=7) as simulator:
-        shop = Shop(simulator, clock)
-        await shop.set_up()
-        async with opened(tmp_path, shop) as found:
-            await alerted(shop, found.life)
-            await found.life.run(asking)
-            yield found
+    async with opened(tmp_path, shop) as found:
+        await alerted(shop, found.life)
+        await found.life.run(asking)
+        yield found
 
 
 @pytest.mark.parametrize("what", ABOUT_IT)
@@ -222,17 +219,15 @@ async def test_whom_the_policy_does_not_name_neither_stops_nor_starts(room: Room
     assert (stop.by, stop.reach) == ("kubernetes:alice", SHOP)
 
 
-async def test_a_stop_is_there_after_a_restart_and_the_next_process_is_told_of_the_start(tmp_path: Path) -> None:
-    clock = ManualClock()
-    async with Simulator(clock=clock, seed=7) as simulator:
-        shop = Shop(simulator, clock)
-        await shop.set_up()
-        async with opened(tmp_path, shop) as room:
-            await alerted(shop, room.life)
-            await room.life.run(asking)
-            await room.says("stop", "--step", "rollout_undo", "--reason", "wrong revision")
-        async with opened(tmp_path, shop) as room:
-            assert "STOPPED: step rollout_undo" in (await room.says("status")).out
-            await room.life.run(paused)
-            await room.says("start", "--step", "rollout_undo")
-            assert (await room.life.run(ended, approve=True)).state is State.RESOLVED
+async def test_a_stop_is_there_after_a_restart_and_the_next_process_is_told_of_the_start(
+    shop: Shop, tmp_path: Path
+) -> None:
+    async with opened(tmp_path, shop) as room:
+        await alerted(shop, room.life)
+        await room.life.run(asking)
+        await room.says("stop", "--step", "rollout_undo", "--reason", "wrong revision")
+    async with opened(tmp_path, shop) as room:
+        assert "STOPPED: step rollout_undo" in (await room.says("status")).out
+        await room.life.run(paused)
+        await room.says("start", "--step", "rollout_undo")
+        assert (await room.life.run(ended, approve=True)).state is State.RESOLVED
