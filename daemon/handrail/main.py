@@ -124,7 +124,7 @@ async def daemon(config: Config) -> AsyncIterator[Daemon]:
         stack.push_async_callback(http.stop)
         slack, clicks = _slack(config, desk)
         hook = _webhook(config)
-        watch = StoreWatch(store.ping, hook, store.replica, utc_now)
+        watch = StoreWatch(store.answers, hook, store.replica, utc_now)
         teller = _teller(store, slack, hook)
         publisher = _publisher(config, store)
         gauges.publisher = publisher

@@ -31,6 +31,9 @@ log = structlog.get_logger("reconciler")
 
 TICK_SECONDS = 15.0
 
+ALONE = 5
+"""One process hears of every commit at once, so that it looks by itself so many times less often."""
+
 AT_ONCE = 8
 """Incidents advanced at the same time; each one does one thing at a time."""
 
@@ -214,6 +217,7 @@ class Reconciler:
         self._places = asyncio.Semaphore(AT_ONCE)
         self._last_look = tools.now()
         self._switch: Switch | None = None
+        self._longest = tools.config.poll_seconds * (1 if tools.store.replica else ALONE)
 
     async def run(self) -> None:
         """Until cancelled. A move in progress is given no grace: everything resumes from the journal."""
@@ -265,7 +269,7 @@ class Reconciler:
     def _nap(self) -> float:
         now = self._tools.now()
         waits = [(due - now).total_seconds() for id_, due in self._due.items() if id_ not in self._running]
-        return max(0.01, min([self._tools.config.poll_seconds, *waits]))
+        return max(0.01, min([self._longest, *waits]))
 
     async def _advance(self, id_: str) -> None:
         wait: float | None = self._tools.config.poll_seconds
@@ -286,7 +290,7 @@ class Reconciler:
         finally:
             self._running.discard(id_)
             self._due[id_] = self._tools.now() + timedelta(seconds=wait if wait is not None else 3600)
-            if wait is not None and wait < self._tools.config.poll_seconds:
+            if wait is not None and wait < self._longest:
                 self._tools.store.nudge()  # else the next look comes early enough, and a hundred that wait wake nobody
 
     async def _give_to_a_person(self, id_: str, broken: Exception) -> float:

@@ -59,8 +59,8 @@ async def test_poison_hostile_text_strangers_two_clicks_and_a_kill_make_one_undo
     daemon.settings["kafka"]["dead_letter_topic"] = dead
     await poison(kafka_server.bootstrap, shop.namespace)
     await asyncio.to_thread(shop.open)
-    note = [{"op": "add", "path": "/metadata/annotations/example.com~1note", "value": HOSTILE}]
-    await asyncio.to_thread(shop.plane.api.patch, shop.path, note, "application/json-patch+json")
+    note = {"metadata": {"annotations": {"example.com/note": HOSTILE}}}
+    await asyncio.to_thread(shop.plane.api.patch, shop.path, note, "application/merge-patch+json")
     card = await opening.until_asked(0)
     await poison(kafka_server.bootstrap, shop.namespace)
 

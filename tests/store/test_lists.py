@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 
 import pytest
 
@@ -132,6 +133,17 @@ async def test_every_loop_hears_the_same_news(store: Store) -> None:
     await asyncio.sleep(0)
     await walk(store, State.OPENED)
     assert await asyncio.gather(*waiters) == [True] * 3
+
+
+async def test_whether_the_store_answers_is_asked_only_where_nothing_was_read_just_now(store: Store) -> None:
+    await store.switch()
+    await store.close()
+    await store.answers()
+    with pytest.raises(Transient):
+        await store.ping()
+    store._database.answered = -math.inf
+    with pytest.raises(Transient):
+        await store.answers()
 
 
 async def test_what_grows_no_journal_wakes_nobody(store: Store) -> None:

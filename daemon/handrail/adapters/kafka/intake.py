@@ -35,6 +35,11 @@ SESSION_MS, STATIC_SESSION_MS, REBALANCE_MS = 10_000, 45_000, 10_000
 """A member with a stable name may be gone for as long as a restart takes, without a rebalance."""
 POLL_INTERVAL_MS = 300_000
 """Who polls less often is put out of the group. A slow store is no reason: polling goes on beside it."""
+REQUEST_MS = 20_000
+"""Who joins the group is answered within REBALANCE_MS. An answer that was lost costs this long in silence, so no
+longer."""
+FETCH_WAIT_MS = 2_000
+"""A broker answers as soon as it has a record; this is for a quiet night. Less than signs.ASK_SECONDS."""
 METADATA_MS = 30_000
 """How soon a topic that was made anew, or has more partitions by now, is read."""
 FETCH_BYTES = 8 * 1024 * 1024
@@ -113,6 +118,8 @@ def _clients(config: KafkaConfig, name: str, wire: dict[str, Any]) -> tuple[Any,
         fetch_max_bytes=FETCH_BYTES,
         session_timeout_ms=STATIC_SESSION_MS if name else SESSION_MS,
         rebalance_timeout_ms=REBALANCE_MS,
+        request_timeout_ms=REQUEST_MS,
+        fetch_max_wait_ms=FETCH_WAIT_MS,
         **wire,
     )
     return consumer, AIOKafkaProducer(acks="all", max_request_size=LETTER_BYTES, **wire)

@@ -30,7 +30,8 @@ log = structlog.get_logger("kafka")
 TakeRecords = Callable[[Sequence[Record]], Awaitable[Sequence[DeadLetter]]]
 
 BATCH = 500
-IDLE_SECONDS = 0.2
+IDLE_SECONDS, QUIET_SECONDS = 0.2, 0.5
+"""Between two polls that find nothing; the second one after ten seconds without a record."""
 SLOW_SECONDS = 1.0
 """A store that takes longer than this is not waited for without polling."""
 ASIDE_SECONDS = 60.0
@@ -77,7 +78,7 @@ class Session:
         self._signs = Signs(consumer, self._topics, self._pulse, self._clock)
         async with asyncio.timeout(SILENT_SECONDS):
             await self._start()
-        self._pulse.last_poll = self._clock()
+        self._pulse.last_poll = self._last = self._clock()
         self.reading = True
         log.info("reading", topics=self._topics)
         while True:
@@ -99,8 +100,9 @@ class Session:
         await self._poll(batch)
         await self._look(batch)
         if not batch.records:
-            await asyncio.sleep(IDLE_SECONDS)
+            await asyncio.sleep(IDLE_SECONDS if self._clock() - self._last < 10.0 else QUIET_SECONDS)
             return
+        self._last = self._clock()
         letters = await self._durably(batch)
         async with asyncio.timeout(SILENT_SECONDS):
             await bury(self._producer, self._dead_letters, letters)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -81,6 +83,8 @@ class Database:
         self._unfinished: set[asyncio.Task[object]] = set()
         self._closed = False
         self.epoch = 0
+        self.answered = -math.inf
+        """Monotonic seconds of the last look that ended well."""
 
     async def open(self) -> None:
         """Raises BadConfig when another process holds the file, or it is none of ours, or of a newer build, or where
@@ -111,6 +115,7 @@ class Database:
                 tx = await self._tx(conn)
                 found = await work(tx)
         self._keep(tx)
+        self.answered = time.monotonic()
         return found
 
     async def write(self, work: Work[T]) -> T:

@@ -5,6 +5,7 @@ Lists come from the projection and fold nothing: they can be read whatever a jou
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 from sqlalchemy import select
@@ -16,6 +17,8 @@ from handrail.core.gate import Recent
 from handrail.model.events import Entry
 from handrail.model.incident import Incident
 from handrail.model.switch import Switch
+
+FRESH_SECONDS = 5.0
 
 
 class Reading:
@@ -31,6 +34,11 @@ class Reading:
             await tx.conn.execute(select(1))
 
         await self._database.read(ask)
+
+    async def answers(self) -> None:
+        """As `ping`, without a question where something was read just now."""
+        if time.monotonic() - self._database.answered > FRESH_SECONDS:
+            await self.ping()
 
     # one incident
 
