@@ -18,6 +18,7 @@ from handrail.adapters.telemetry import Gauges
 from handrail.cli import cli
 from handrail.model.incident import State
 from handrail.model.reason import Reason
+from tests.store.places import migrated
 
 TEXT = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
 COMMANDS = sorted(
@@ -51,7 +52,7 @@ def test_the_document_speaks_of_the_commands_that_matter_at_night() -> None:
 
 async def test_every_metric_of_the_document_is_served(tmp_path: Path) -> None:
     now = datetime(2026, 11, 1, tzinfo=UTC)
-    store = await Store.open(f"sqlite:///{tmp_path / 'h.db'}", cluster="c", clock=lambda: now)
+    store = await Store.open(f"sqlite:///{migrated(tmp_path / 'h.db')}", cluster="c", clock=lambda: now)
     try:
         pulse = Pulse(last_poll=0.0, lag={"alerts/0": 1})
         gauges = Gauges(store, pulse, lambda: 1.0)

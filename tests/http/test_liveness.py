@@ -13,6 +13,7 @@ from handrail.adapters.store import Store
 from handrail.adapters.telemetry import Gauges
 from handrail.model.config import HttpConfig
 from tests.http.support import PlainDesk, Reviews
+from tests.store.places import migrated
 
 
 async def get(address: str, path: str) -> tuple[int, Any]:
@@ -21,7 +22,7 @@ async def get(address: str, path: str) -> tuple[int, Any]:
 
 
 async def test_a_loop_that_stands_still_is_dead_and_one_that_waits_is_not(tmp_path: Path) -> None:
-    store = await Store.open(f"sqlite:///{tmp_path / 'handrail.db'}", cluster="c")
+    store = await Store.open(f"sqlite:///{migrated(tmp_path / 'handrail.db')}", cluster="c")
     pulse, now = Pulse(), 1000.0
     gauges = Gauges(store, pulse, lambda: now)
     http = HttpServer(HttpConfig(listen="127.0.0.1:0"), PlainDesk(), Who(Reviews()), gauges.ready, gauges.text)

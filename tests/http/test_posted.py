@@ -15,9 +15,11 @@ import pytest
 from handrail.adapters.http import Posted, Together
 from handrail.adapters.settings import PolicyFile
 from handrail.decode import decode
+from handrail.decode.parts import MAX_ALERTS
 from handrail.model.config import HttpIntakeConfig
 from handrail.model.doors import DOORS
 from handrail.model.incident import Incident
+from handrail.model.reason import Reason
 from handrail.model.record import Received, Record, Undecoded
 from handrail.reconciler import on_requests
 from handrail.sim.clock import ManualClock
@@ -149,6 +151,33 @@ async def test_each_door_reads_its_own_format_and_no_other(house: House, path: s
         assert len(house.room.letters) == 1
 
 
+def about(number: int) -> dict[str, Any]:
+    return fired({"alertname": "A", "namespace": "shop", "deployment": f"d-{number}"})
+
+
+async def test_a_group_of_thousands_is_taken_whole(house: House) -> None:
+    """Two thousand and three, of which three can't be read: each is taken or said."""
+    group = webhook(*map(about, range(1000)), *[{"labels": {}}] * 3, *map(about, range(1000, 2000)))
+    answer = await house.doors.post(AM, group)
+    assert (answer.status, answer.json["alerts"], answer.json["refused"]) == (200, 2000, 3)
+    assert "taken of it: 2000 alerts" in answer.json["message"]
+    assert len(await house.life.tools.store.open_ids()) == 2000
+    assert (await house.doors.post(AM, group)).json["alerts"] == 2000
+
+
+@pytest.mark.parametrize("path", [AM, LOGS])
+async def test_a_group_past_the_bound_is_413_and_nothing_of_it_is_taken(house: House, path: str) -> None:
+    small = {"status": "firing", "labels": {"alertname": "A"}}
+    alerts = webhook(*[small] * (MAX_ALERTS + 1))
+    body = alerts if path == AM else logs({"body": {"stringValue": json.dumps(alerts)}})
+    answer = await house.doors.post(path, body)
+    assert answer.status == 413
+    assert "nothing of it was taken; have them sent in smaller groups" in answer.json["message"]
+    assert await house.incidents() == []
+    ((_, why),) = house.room.letters
+    assert (why.reason, "nothing of it was taken" in why.detail) == (Reason.TOO_LARGE, True)
+
+
 @pytest.mark.parametrize("name", ["otlp_logs_alert.pb", "otlp_logs_k8sevents_corev1.pb"])
 async def test_protobuf_is_read_as_json_is(house: House, name: str) -> None:
     assert (await house.doors.post(LOGS, example(name), kind=PROTOBUF, packed=True)).status == 200
@@ -178,9 +207,6 @@ async def test_log_records_that_are_no_alerts_are_counted_for_the_sender(house: 
 
 
 async def test_what_comes_together_is_one_transaction_and_each_hears_of_its_own(house: House) -> None:
-    def about(number: int) -> dict[str, Any]:
-        return fired({"alertname": "A", "namespace": "shop", "deployment": f"d-{number}"})
-
     bodies = [webhook(about(number)) for number in range(20)]
     bodies[3], bodies[7] = {"nonsense": 1}, webhook(about(7), {"labels": {}})
     answers = await asyncio.gather(*(house.doors.post(AM, body) for body in bodies))

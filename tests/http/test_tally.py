@@ -25,6 +25,7 @@ from handrail.model.signs import Signs
 from tests.factories import CLUSTER, FakeTime, an_alert, story_to
 from tests.servers.prometheus import MetricsPage, PrometheusServer
 from tests.store.driving import arrive, drive, newest, walk
+from tests.store.places import migrated
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 
@@ -45,7 +46,7 @@ def tally(store: Store) -> Tally:
 
 @pytest.fixture
 async def store(tmp_path: Path, time: FakeTime) -> Store:
-    return await Store.open(f"sqlite:///{tmp_path / 'handrail.db'}", cluster=CLUSTER, clock=time)
+    return await Store.open(f"sqlite:///{migrated(tmp_path / 'handrail.db')}", cluster=CLUSTER, clock=time)
 
 
 @pytest.fixture

@@ -16,13 +16,14 @@ from handrail.adapters.store import Store
 from handrail.adapters.telemetry import Gauges, configure_logs
 from handrail.model.config import LogConfig
 from handrail.model.errors import Transient
+from tests.store.places import migrated
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = await Store.open(f"sqlite:///{tmp_path / 'handrail.db'}", cluster="c", clock=lambda: NOW)
+    opened = await Store.open(f"sqlite:///{migrated(tmp_path / 'handrail.db')}", cluster="c", clock=lambda: NOW)
     yield opened
     await opened.close()
 

@@ -21,6 +21,7 @@ from handrail.model.policy import Policy
 from handrail.model.record import Record, Undecoded
 from handrail.reconciler import on_records
 from tests.decode.records import fired, webhook
+from tests.store.places import migrated
 
 AGE_MINUTES = 30
 Before = Callable[[], Any]
@@ -60,7 +61,7 @@ class Room:
 
 @asynccontextmanager
 async def room(folder: Path, settings: KafkaConfig) -> AsyncIterator[Room]:
-    store = await Store.open(f"sqlite:///{folder / 'handrail.db'}", cluster="prod")
+    store = await Store.open(f"sqlite:///{migrated(folder / 'handrail.db')}", cluster="prod")
     config = Config(cluster=ClusterConfig(name="prod"), kafka=settings, policy="unused")
     policy = Policy(version=1, alert_age_minutes=AGE_MINUTES)
     untouched: Any = None

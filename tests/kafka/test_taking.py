@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaProducer
 
+from handrail.decode.parts import MAX_ALERTS
 from handrail.model.errors import Transient, Undecodable
 from handrail.model.reason import Reason
 from handrail.model.record import Record, Undecoded
+from tests.decode.records import fired, webhook
+from tests.kafka.room import an_alert, room
 from tests.kafka.support import (
     Taker,
     committed,
@@ -208,6 +213,25 @@ async def test_a_record_that_breaks_the_taking_is_buried_alone(kafka_server: Kaf
         (letter,) = await read_all(kafka_server.bootstrap, settings.dead_letter_topic, 1)
     assert taker.values == [b"0", b"1", b"3", b"4"]
     assert (letter.value, dict(letter.headers)["handrail.reason"]) == (b"poison", b"TOO_LARGE")
+
+
+async def test_a_record_of_too_many_alerts_is_one_letter_that_says_so_and_its_neighbours_are_taken(
+    kafka_server: KafkaServer, tmp_path: Path
+) -> None:
+    topic = fresh("alerts")
+    await make_intake_topics(kafka_server.bootstrap, topic)
+    settings = config(kafka_server.bootstrap, topic)
+    small = {"status": "firing", "labels": {"alertname": "A", "namespace": "shop", "deployment": "not-taken"}}
+    many = json.dumps(webhook(*[small] * (MAX_ALERTS + 1)), separators=(",", ":")).encode()
+    bad = json.dumps(webhook(fired({"alertname": "A", "namespace": "shop", "deployment": "b"}), 7)).encode()
+    await send(kafka_server.bootstrap, topic, [an_alert("a"), many, bad])
+    async with room(tmp_path, settings) as here, running(here.intake()):
+        await until_committed(kafka_server.bootstrap, settings.group, topic, 3)
+        letters = await read_all(kafka_server.bootstrap, settings.dead_letter_topic, 2)
+        assert await here.workloads() == ["a", "b"]
+    said = {dict(one.headers)["handrail.offset"]: dict(one.headers)["handrail.detail"].decode() for one in letters}
+    assert f"more than {MAX_ALERTS} alerts at once: nothing of it was taken" in said[b"1"]
+    assert said[b"2"].endswith("; taken of it: 1 alert")
 
 
 async def test_the_lag_is_what_is_not_durable_yet(kafka_server: KafkaServer) -> None:

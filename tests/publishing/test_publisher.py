@@ -21,6 +21,7 @@ from handrail.model.incident import State
 from handrail.reconciler import contained
 from tests.factories import CLUSTER, FakeTime, a_target
 from tests.store.driving import behind, drive, newest, walk
+from tests.store.places import migrated
 
 
 class Topic:
@@ -59,7 +60,7 @@ class Topic:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "handrail.db"
+    return migrated(tmp_path / "handrail.db")
 
 
 @pytest.fixture

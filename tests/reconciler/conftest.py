@@ -11,7 +11,7 @@ from handrail.sim.clock import ManualClock
 from handrail.sim.simulator import Simulator
 from tests.reconciler.rig import Shop
 from tests.servers.postgres import Databases
-from tests.store.places import Template
+from tests.store.places import Template, migrated
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ async def shop() -> AsyncIterator[Shop]:
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'handrail.db'}"
+        yield f"sqlite:///{migrated(tmp_path / 'handrail.db')}"
         return
     template: Template = request.getfixturevalue("template")
     copy = template.copy()

@@ -37,6 +37,7 @@ from handrail.model.record import Record
 from handrail.reconciler import advance, on_records
 from handrail.sim.clock import ManualClock
 from handrail.sim.simulator import Simulator
+from tests.store.places import migrated
 
 GOOD = "registry.example/checkout:1.4.2"
 BAD = "registry.example/checkout:1.5.0-crash"
@@ -200,7 +201,7 @@ async def rig(
         policy=str(policy),
     )
     clock = shop.clock.now
-    url = url or f"sqlite:///{folder / 'handrail.db'}"
+    url = url or f"sqlite:///{migrated(folder / 'handrail.db')}"
     store = await Store.open(url, cluster="demo", clock=clock, access=Access(lease_seconds=LEASE_SECONDS))
     try:
         async with Cluster(kubernetes) as cluster:

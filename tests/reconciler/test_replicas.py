@@ -24,7 +24,7 @@ from handrail.sim.clock import ManualClock
 from tests.breaks.worlds import alerted, lossy
 from tests.factories import FakeTime
 from tests.reconciler.rig import GOOD, Killed, Shop, ended, killed_after, rig
-from tests.store.places import Template
+from tests.store.places import Template, migrated
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ class Hook:
 
 async def test_a_store_that_is_away_is_said_by_webhook_once_and_so_is_its_return(tmp_path: Path) -> None:
     time, hook = FakeTime(), Hook()
-    store = await Store.open(f"sqlite:///{tmp_path / 'h.db'}", cluster="demo", clock=time)
+    store = await Store.open(f"sqlite:///{migrated(tmp_path / 'h.db')}", cluster="demo", clock=time)
     watch = StoreWatch(store.ping, hook, store.replica, time)
     await watch.look()
     await store.close()
@@ -187,7 +187,7 @@ async def test_a_store_that_is_away_is_said_by_webhook_once_and_so_is_its_return
         await watch.look()
         time.later(seconds=10)
     assert hook.sent == ["store_away"]
-    back = await Store.open(f"sqlite:///{tmp_path / 'h.db'}", cluster="demo", clock=time)
+    back = await Store.open(f"sqlite:///{migrated(tmp_path / 'h.db')}", cluster="demo", clock=time)
     watch._ping = back.ping
     for _ in range(3):
         await watch.look()
@@ -197,7 +197,7 @@ async def test_a_store_that_is_away_is_said_by_webhook_once_and_so_is_its_return
 
 async def test_a_short_restart_of_the_database_calls_nobody(tmp_path: Path) -> None:
     time, hook = FakeTime(), Hook()
-    store = await Store.open(f"sqlite:///{tmp_path / 'h.db'}", cluster="demo", clock=time)
+    store = await Store.open(f"sqlite:///{migrated(tmp_path / 'h.db')}", cluster="demo", clock=time)
     await store.close()
     watch = StoreWatch(store.ping, hook, "", time)
     await watch.look()

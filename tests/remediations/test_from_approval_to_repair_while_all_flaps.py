@@ -44,6 +44,7 @@ from tests.remediations.live_cases import where as path_of
 from tests.servers.api import JSON_PATCH
 from tests.servers.cluster import Cluster as Server
 from tests.servers.process import wait_until
+from tests.store.places import migrated
 
 pytestmark = pytest.mark.server
 
@@ -117,7 +118,7 @@ async def life(story: Story, *, mortal: bool) -> AsyncIterator[Tools]:
         kubernetes=kubernetes,
         policy=str(policy),
     )
-    store = await Store.open(f"sqlite:///{story.folder / 'handrail.db'}", cluster=CLUSTER, clock=story.now)
+    store = await Store.open(f"sqlite:///{migrated(story.folder / 'handrail.db')}", cluster=CLUSTER, clock=story.now)
     try:
         async with Cluster(kubernetes) as cluster:
             tools = _tools(config, store, cluster, story.now, None)

@@ -24,6 +24,7 @@ from tests.fakes.slack import FakeSlack
 from tests.fakes.webhook import FakeWebhook
 from tests.slack.conftest import CHANNEL
 from tests.store.driving import arrive, drive, newest
+from tests.store.places import migrated
 
 
 class Journals:
@@ -340,7 +341,7 @@ async def test_with_the_real_store_a_story_is_told_once_from_alert_to_end(
     tmp_path: Path, desk: SlackDesk, slack: FakeSlack
 ) -> None:
     time = FakeTime()
-    real = await Store.open(f"sqlite:///{tmp_path / 'handrail.db'}", cluster=CLUSTER, clock=time)
+    real = await Store.open(f"sqlite:///{migrated(tmp_path / 'handrail.db')}", cluster=CLUSTER, clock=time)
     try:
         teller = Teller(real, desk, None, time)
         id_ = await arrive(real, an_alert())

@@ -10,13 +10,19 @@ import pytest
 from handrail.adapters.store import Duty, Store
 from tests.factories import CLUSTER, FakeTime
 from tests.servers.postgres import Databases
-from tests.store.places import Template, on_server
+from tests.store.places import Template, migrated, on_server
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
 def kind(request: pytest.FixtureRequest) -> str:
     """Which database; a module about one of them says so by a fixture of this name."""
     return str(request.param)
+
+
+@pytest.fixture
+def has_tables() -> bool:
+    """Whether a file is there already, with its tables; a module about how it gets them says no."""
+    return True
 
 
 @pytest.fixture(scope="session")
@@ -27,10 +33,11 @@ def template(postgres_server: Databases, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture
-def path(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+def path(kind: str, has_tables: bool, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     """Names the database: its file, or a name for `behind`."""
     if kind == "sqlite":
-        yield tmp_path / "handrail.db"
+        file = tmp_path / "handrail.db"
+        yield migrated(file) if has_tables else file
         return
     template: Template = request.getfixturevalue("template")
     copy = template.copy()

@@ -6,12 +6,15 @@ Both are named by a path, so that a test is said once: `behind` opens either for
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
 import secrets
 import sqlite3
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
@@ -29,6 +32,28 @@ _ON_SERVER: dict[Path, str] = {}
 
 class InHand(Protocol):
     def execute(self, statement: str, params: Params = (), /) -> Any: ...
+
+
+def migrated(path: Path) -> Path:
+    """A file there that holds the tables already, as nobody has opened it yet; one that is there stays as it is.
+
+    The migrations take longer than most tests, and thousands of tests are not about them. Those that are
+    (test_open.py, test_migrations.py, tests/helm) begin without a file.
+    """
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_bytes(_migrated())
+    return path
+
+
+@functools.cache
+def _migrated() -> bytes:
+    """Made once in each process, by the product's own upgrade; in a thread, since the caller's loop may be running."""
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(max_workers=1) as aside:
+        path = Path(folder) / "template.db"
+        aside.submit(asyncio.run, upgrade_store(f"sqlite:///{path}")).result()
+        assert not path.with_name(path.name + "-wal").exists()
+        return path.read_bytes()
 
 
 class Template:

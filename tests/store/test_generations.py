@@ -17,6 +17,7 @@ from handrail.model.incident import State
 from handrail.model.reason import Reason
 from tests.factories import CLUSTER, FakeTime, a_batch, a_source, a_target, an_alert, an_arrival, gathered
 from tests.store.driving import MAX_AGE, arrive, drive, newest, walk
+from tests.store.places import migrated
 
 NOISE = ev.Suppressed(reason=Reason.RESOLVED_BY_ITSELF, detail="well")
 
@@ -160,7 +161,7 @@ async def test_whatever_fires_is_in_an_open_incident_or_with_a_person_and_never_
     tmp_path_factory: pytest.TempPathFactory, days: list[tuple[int, str]]
 ) -> None:
     time = FakeTime()
-    path = tmp_path_factory.mktemp("days") / "x.db"
+    path = migrated(tmp_path_factory.mktemp("days") / "x.db")
     store = await Store.open(f"sqlite:///{path}", cluster=CLUSTER, clock=time)
     opened: Counter[str] = Counter()
     for offset, (minutes, what) in enumerate(days):

@@ -24,6 +24,7 @@ from handrail.model.incident import State
 from handrail.model.reason import Reason
 from tests.factories import CLUSTER, NOW, FakeTime, a_batch, a_source, an_alert, an_arrival
 from tests.store.driving import MAX_AGE, arrive, behind, drive, newest, walk
+from tests.store.places import migrated
 
 
 async def fates(store: Store, *alerts: Alert, offset: int = 0) -> list[Took]:
@@ -286,7 +287,7 @@ async def test_any_order_of_alerts_opens_at_most_one_incident_per_identity_and_e
     ends: list[bool],
 ) -> None:
     time = FakeTime()
-    path = tmp_path_factory.mktemp("polls") / "x.db"
+    path = migrated(tmp_path_factory.mktemp("polls") / "x.db")
     store = await Store.open(f"sqlite:///{path}", cluster=CLUSTER, clock=time)
     opened: Counter[tuple[str, str]] = Counter()
     for poll, later, ending in zip(polls, minutes, ends, strict=False):

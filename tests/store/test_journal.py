@@ -37,6 +37,7 @@ from tests.factories import (
     verified,
 )
 from tests.store.driving import arrive, behind, drive, newest, walk
+from tests.store.places import migrated
 
 ALL_KINDS = frozenset(member.model_fields["kind"].default for member in get_args(get_args(ev.Event)[0]))
 
@@ -219,7 +220,7 @@ async def test_an_unknown_kind_stops_its_own_incident_and_no_other(store: Store,
 @settings(max_examples=15, deadline=None)
 @given(texts=st.lists(st.text(max_size=40), min_size=1, max_size=5))
 async def test_any_text_folds_to_what_was_stored(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
-    path = tmp_path_factory.mktemp("texts") / "x.db"
+    path = migrated(tmp_path_factory.mktemp("texts") / "x.db")
     store = await Store.open(f"sqlite:///{path}", cluster=CLUSTER, clock=FakeTime())
     incident = await walk(store, State.OPENED)
     for text in texts:

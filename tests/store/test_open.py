@@ -23,6 +23,11 @@ def kind() -> str:
     return "sqlite"
 
 
+@pytest.fixture
+def has_tables() -> bool:
+    return False
+
+
 OPENS = """
 import asyncio, sys
 from datetime import UTC, datetime
