@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Generator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.core.correlate import labelled_target
-from handrail.decode import MAX_RECORD, decode
+from handrail.decode import MAX_RECORD, How, decode, decode_in_turns, parts
 from handrail.decode.parts import MAX_ALERTS, MAX_REFUSED
 from handrail.decode.text import MAX_KEY, MAX_LABELS, MAX_VALUE, clean, text_of, words_of
 from handrail.model.reason import Reason
+from handrail.model.record import Decoded
 from tests.decode.quiet import QUIETLY
-from tests.decode.records import decoded, fired, record, webhook
+from tests.decode.records import decoded, example, fired, record, webhook
 
 
 @pytest.mark.parametrize(("value", "detail"), [(None, "a tombstone"), (b"", "an empty value")])
@@ -62,11 +64,64 @@ def test_a_number_of_very_many_digits_is_malformed() -> None:
     assert refused.reason is Reason.MALFORMED
 
 
-def test_alerts_past_the_bound_are_counted_and_said() -> None:
-    found = decoded(webhook(*[fired()] * (MAX_ALERTS + 5)))
-    assert len(found.alerts) == MAX_ALERTS
+@pytest.mark.parametrize("beside", [[], [None]])
+def test_of_more_alerts_than_the_bound_none_is_taken(beside: list[None]) -> None:
+    assert len(decoded(webhook(*beside, *[fired()] * MAX_ALERTS)).alerts) == MAX_ALERTS
+    found = decoded(webhook(*beside, *[fired()] * (MAX_ALERTS + 5)))
+    assert found.alerts == ()
     (refused,) = found.refused
-    assert (refused.reason, refused.detail) == (Reason.TOO_LARGE, f"5 alerts past the first {MAX_ALERTS}")
+    assert refused.reason is Reason.TOO_LARGE
+    assert f"more than {MAX_ALERTS} alerts at once: nothing of it was taken" in refused.detail
+
+
+def test_alertmanagers_alerts_are_bounded_by_the_bytes_of_a_record_before_their_number_is() -> None:
+    """One as a rule of the Kubernetes mixin makes it."""
+    (real, *_) = json.loads(example("alertmanager_webhook_v4_firing.json"))["alerts"]
+    assert MAX_RECORD // len(json.dumps(real, separators=(",", ":"))) <= MAX_ALERTS
+
+
+LEAST, SOME = 20, 4
+
+
+@QUIETLY
+@given(st.lists(st.sampled_from(["alert", "bad", "not an object"]), max_size=60), st.booleans())
+def test_no_part_of_a_record_is_ever_neither_taken_nor_refused(kinds: list[str], turns: bool) -> None:
+    items = {"alert": fired(), "bad": {"labels": {}}, "not an object": 7}
+    body = record(json.dumps(webhook(*(items[kind] for kind in kinds))).encode())
+    with pytest.MonkeyPatch.context() as less:
+        less.setattr(parts, "MAX_ALERTS", LEAST)
+        less.setattr(parts, "MAX_REFUSED", SOME)
+        found = run_out(decode_in_turns(body, How())) if turns else decode(body)
+    alerts = kinds.count("alert")
+    if alerts > LEAST:
+        assert found.alerts == ()
+        assert [part.reason for part in found.refused] == [Reason.TOO_LARGE]
+    else:
+        assert len(found.alerts) == alerts
+        assert sum(part.times for part in found.refused) == max(len(kinds), 1) - alerts
+
+
+@QUIETLY
+@given(st.lists(st.sampled_from([True, False]), max_size=300))
+def test_what_is_read_in_turns_is_read_as_at_once(good: list[bool]) -> None:
+    items = (fired({"alertname": f"A{n}"}) if one else {"labels": {}} for n, one in enumerate(good))
+    body = record(json.dumps(webhook(*items)).encode())
+    turns = decode_in_turns(body, How())
+    assert run_out(turns) == decode(body)
+
+
+def run_out(turns: Generator[None, None, Decoded]) -> Decoded:
+    while True:
+        try:
+            next(turns)
+        except StopIteration as done:
+            found: Decoded = done.value
+            return found
+
+
+def test_a_large_record_gives_way_again_and_again() -> None:
+    body = record(json.dumps(webhook(*[fired()] * 1000)).encode())
+    assert sum(1 for _ in decode_in_turns(body, How())) == 1000 // parts.TURN
 
 
 def test_refusals_past_the_bound_are_counted_and_a_late_alert_is_still_found() -> None:

@@ -6,20 +6,20 @@ clock: an alert was seen when the broker says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
 from handrail.decode import cloudevents, documents, otlp, repeats, sniff
 from handrail.decode.documents import Shape
 from handrail.decode.foreign import foreign
-from handrail.decode.parts import EVENT_AGE, Origin, Part, collect, only, passed, refuse
+from handrail.decode.parts import EVENT_AGE, Origin, Part, collect, in_turns, passed, refuse
 from handrail.model.mapping import NO_MAPPING, AlertMapping
 from handrail.model.published import ORIGIN, SEALED
 from handrail.model.reason import Reason, Refusal
 from handrail.model.record import Decoded, Record
 
-__all__ = ["ENCODINGS", "EVENT_AGE", "MAX_RECORD", "SIGNALS", "decode"]
+__all__ = ["ENCODINGS", "EVENT_AGE", "MAX_RECORD", "SIGNALS", "How", "decode", "decode_in_turns"]
 
 MAX_RECORD = 4 * 1024 * 1024
 """Bytes. Brokers and exporters stop at 1 MB by default; what is larger is not read at all."""
@@ -47,6 +47,15 @@ class Topic(NamedTuple):
     encoding: str
 
 
+class How(NamedTuple):
+    """How a record is read: `signal` is one of SIGNALS and matters to OTLP alone; `encoding` is one of ENCODINGS."""
+
+    signal: str = "auto"
+    encoding: str = "auto"
+    mapping: AlertMapping = NO_MAPPING
+    event_age: timedelta = EVENT_AGE
+
+
 def decode(
     record: Record,
     *,
@@ -55,20 +64,27 @@ def decode(
     mapping: AlertMapping = NO_MAPPING,
     event_age: timedelta = EVENT_AGE,
 ) -> Decoded:
-    """All alerts of a record, what was refused in it part by part, and what was never meant to be an alert.
+    """All alerts of a record, what was refused in it part by part, and what was never meant to be an alert. The
+    keywords are those of How."""
+    return collect(_read(record, How(signal, encoding, mapping, event_age)))
 
-    `signal` is one of SIGNALS and matters to OTLP alone; `encoding` is one of ENCODINGS.
-    """
+
+def decode_in_turns(record: Record, how: How) -> Generator[None, None, Decoded]:
+    """The same of a large one, giving way again and again."""
+    return in_turns(_read(record, how))
+
+
+def _read(record: Record, how: How) -> Iterable[Part]:
     value = record.value
     own = _our_own(record) if record.headers else ""
     if own:
-        return collect([passed(own)])
+        return [passed(own)]
     if not value:
-        return only(Reason.EMPTY, _nothing(record))
+        return [refuse(Reason.EMPTY, _nothing(record))]
     if len(value) > MAX_RECORD:
-        return only(Reason.TOO_LARGE, f"{len(value)} bytes; at most {MAX_RECORD} are read")
-    origin = Origin(at=record.at, wire="", mapping=mapping, event_age=event_age)
-    return collect(_parts(record, value, Topic(signal, encoding), origin))
+        return [refuse(Reason.TOO_LARGE, f"{len(value)} bytes; at most {MAX_RECORD} are read")]
+    origin = Origin(at=record.at, wire="", mapping=how.mapping, event_age=how.event_age)
+    return _parts(record, value, Topic(how.signal, how.encoding), origin)
 
 
 def _our_own(record: Record) -> str:

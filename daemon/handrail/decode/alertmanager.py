@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from handrail.decode.parts import MAX_ALERTS, Origin, Part, named, refuse
+from handrail.decode.parts import Origin, Part, named, refuse
 from handrail.decode.severity import severity_of
 from handrail.decode.text import clean, text_of, words_of
 from handrail.decode.times import time_of
@@ -33,6 +33,9 @@ class Group(NamedTuple):
 
 MOST_LEFT_OUT = 1_000_000
 
+USUAL = 1000
+"""Alerts of a webhook of usual size."""
+
 
 def recognised(data: object) -> bool:
     """A webhook of version 4, or a list of such or of alerts."""
@@ -46,7 +49,7 @@ def timeless(data: Mapping[str, object]) -> bool:
     """Whether each alert of a webhook of usual size says its state itself: then the time of arrival changes nothing
     of it."""
     items = data.get("alerts")
-    if not isinstance(items, list) or len(items) > MAX_ALERTS:
+    if not isinstance(items, list) or len(items) > USUAL:
         return False
     return all(isinstance(item, dict) and type(item.get("status")) is str for item in items)
 

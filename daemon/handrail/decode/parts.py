@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from datetime import datetime, timedelta
 from itertools import chain, islice
 from typing import NamedTuple
@@ -14,9 +14,15 @@ from handrail.model.reason import Reason, Refusal
 from handrail.model.record import Decoded, Passed, Undecoded
 from handrail.model.trusted import trusted
 
-MAX_ALERTS = 1000
+MAX_ALERTS = 5000
+"""Of one record, which is taken whole or not at all: more than Alertmanager gets into the 4 MiB that are read, and no
+more than are durable before their sender gives up waiting."""
+
 MAX_REFUSED = 100
 MAX_DETAIL = 300
+
+TURN = 64
+"""Parts after which others have their turn, where a record is read in turns."""
 
 Part = Alert | Refusal | Passed
 
@@ -60,45 +66,61 @@ def named(name: str) -> str:
     return clean(name, MAX_KEY).strip()
 
 
-def only(reason: Reason, detail: str) -> Decoded:
-    """The whole record is no alert."""
-    return collect((refuse(reason, detail),))
-
-
 def collect(parts: Iterable[Part]) -> Decoded:
-    """Counts parts from 0; past the bounds they are counted and said, not kept."""
+    """Counts parts from 0. Refusals past the bound are counted and said, not kept; alerts past theirs refuse the whole
+    record, so that none of it is ever neither taken nor refused."""
     coming = iter(parts)
     first = tuple(islice(coming, MAX_ALERTS))
     rest = next(coming, None)
     if rest is None and {type(part) for part in first} == {Alert}:
         return _decoded(alerts=first)  # nearly always
-    return _counted(chain(first, () if rest is None else (rest,), coming))
+    turns = in_turns(chain(first, () if rest is None else (rest,), coming))
+    while True:
+        try:
+            next(turns)
+        except StopIteration as done:
+            found: Decoded = done.value
+            return found
 
 
-def _counted(parts: Iterable[Part]) -> Decoded:
-    alerts: list[Alert] = []
-    refused: list[Undecoded] = []
-    over: dict[str, int] = {}
-    past = silent = 0
+def in_turns(parts: Iterable[Part]) -> Generator[None, None, Decoded]:
+    """As `collect`, but gives way after every TURN parts."""
+    found = _Found()
     for index, part in enumerate(parts):
+        if index % TURN == TURN - 1:
+            yield
+        found.add(index, part)
+        if len(found.alerts) > MAX_ALERTS:
+            detail = f"more than {MAX_ALERTS} alerts at once: nothing of it was taken; have them sent in smaller groups"
+            return _decoded(refused=(Undecoded(reason=Reason.TOO_LARGE, detail=detail, times=index + 1),))
+    return found.decoded()
+
+
+class _Found:
+    """The parts of one record so far."""
+
+    def __init__(self) -> None:
+        self.alerts: list[Alert] = []
+        self._refused: list[Undecoded] = []
+        self._over: dict[str, int] = {}
+        self._silent = 0
+
+    def add(self, index: int, part: Part) -> None:
         if type(part) is Alert:  # as often as alerts come: a model's isinstance is slow
-            if len(alerts) < MAX_ALERTS:
-                alerts.append(part)
-            else:
-                past += 1
+            self.alerts.append(part)
         elif isinstance(part, Passed):
-            over[part.what] = over.get(part.what, 0) + part.count
-        elif isinstance(part, Refusal) and len(refused) < MAX_REFUSED:
-            refused.append(Undecoded(reason=part.reason, detail=part.detail, index=index))
+            self._over[part.what] = self._over.get(part.what, 0) + part.count
+        elif isinstance(part, Refusal) and len(self._refused) < MAX_REFUSED:
+            self._refused.append(Undecoded(reason=part.reason, detail=part.detail, index=index))
         else:
-            silent += 1
-    if past:
-        refused.append(
-            Undecoded(reason=Reason.TOO_LARGE, detail=f"{past} alerts past the first {MAX_ALERTS}", times=past)
-        )
-    if silent:
-        refused.append(Undecoded(reason=refused[0].reason, detail=f"{silent} more parts were refused", times=silent))
-    if not alerts and not refused and not over:
-        refused.append(Undecoded(reason=Reason.NO_ALERT, detail="holds nothing at all", index=0))
-    shown = tuple(Passed(what=what, count=count) for what, count in over.items())
-    return _decoded(alerts=tuple(alerts), refused=tuple(refused), passed=shown)
+            self._silent += 1
+
+    def decoded(self) -> Decoded:
+        refused, silent = self._refused, self._silent
+        if silent:
+            detail = f"{silent} more parts were refused"
+            refused.append(Undecoded(reason=refused[0].reason, detail=detail, times=silent))
+        if not self.alerts and not refused and not self._over:
+            refused.append(Undecoded(reason=Reason.NO_ALERT, detail="holds nothing at all", index=0))
+        shown = tuple(Passed(what=what, count=count) for what, count in self._over.items())
+        return _decoded(alerts=tuple(self.alerts), refused=tuple(refused), passed=shown)

@@ -113,7 +113,9 @@ class HttpIntake:
         if received.refused is not None:
             await self._bury(received.record, received.refused)
         why = _unreadable(received)
-        return refused(request, 400, why) if why else accepted(request, received)
+        if why is None:
+            return accepted(request, received)
+        return refused(request, 413 if why.reason is Reason.TOO_LARGE else 400, why)
 
     async def _bury(self, record: Record, why: Undecoded) -> None:
         """As what came by Kafka; without Kafka the log has to do. It is counted already."""

@@ -16,7 +16,7 @@ from handrail.model.record import Received
 
 Posted = tuple[TopicConfig, bytes]
 TakeAll = Callable[[Sequence[Posted]], Awaitable[Sequence[Received]]]
-"""All of them or none: in their order what became of each. Raises Transient."""
+"""In their order what became of each. Raises Transient: then each of them is sent again."""
 
 
 @dataclass(eq=False, slots=True)

@@ -54,6 +54,9 @@ was made from."""
 BREATH = 8
 """Batches after which others have their turn: those that only read need not wait for this transaction."""
 
+MANY = 64
+"""Alerts of one batch after which others have theirs."""
+
 LATE_EVERY = timedelta(hours=1)
 """Of a closed incident: each status first, then at most one in this time. People are told of each entry."""
 
@@ -92,14 +95,19 @@ class Taking:
         self._heard = Heard(tx)
         self._grown: dict[str, int] = {}
 
-    def batch(self, batch: Batch) -> tuple[Took, ...]:
+    async def batch(self, batch: Batch) -> tuple[Took, ...]:
         at = place_of(batch.source)
         if at is not None:
             if self._seen.get(at) == batch.source.digest:
                 return (Took(fate=Fate.SEEN_BEFORE),)
             self._seen[at] = self._taken[at] = batch.source.digest
         self._see(batch.sighted)
-        return tuple(self._arrival(arrival, batch.source) for arrival in batch.arrivals)
+        took: list[Took] = []
+        for few in range(0, len(batch.arrivals), MANY):
+            if few:
+                await asyncio.sleep(0)
+            took += [self._arrival(arrival, batch.source) for arrival in batch.arrivals[few : few + MANY]]
+        return tuple(took)
 
     def _arrival(self, arrival: Arrival, source: Source) -> Took:
         if is_event(arrival.alert):
@@ -245,7 +253,7 @@ async def take(tx: Tx, batches: Sequence[Batch], rules: Rules) -> tuple[tuple[To
     for number, batch in enumerate(batches):
         if number % BREATH == 0:
             await asyncio.sleep(0)
-        took.append(taking.batch(batch))
+        took.append(await taking.batch(batch))
     try:
         await taking.write()
     except IntegrityError as raced:
