@@ -79,7 +79,7 @@ def test_nobody_is_asked_for_what_a_condition_would_refuse_and_it_is_looked_at_a
     no = foresee(incident, writes, recent, rules)
     assert no is not None
     assert no.reason is Reason.CONTROL_PLANE_SICK
-    assert foreseen_end(no, recent, rules) == NOW + LOOK_AGAIN
+    assert foreseen_end(no, incident, recent, rules) == NOW + LOOK_AGAIN
     assert foresee(incident, writes, Recent(), rules) is None
 
 

@@ -233,7 +233,7 @@ def _step_done(incident: Incident, event: ev.StepDone, at: datetime) -> Change:
 
 def _intent(incident: Incident, event: ev.Intent, at: datetime) -> Change:
     run = WriteRun(intent=event, attempts=(event.resource_version,), at=at)
-    return {"writes": (*incident.writes, run)}
+    return {"writes": (*incident.writes, run), "caution": None}
 
 
 def _attempted(incident: Incident, event: ev.Attempted, at: datetime) -> Change:

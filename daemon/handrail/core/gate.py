@@ -1,8 +1,8 @@
 """The one gate: may this intent be committed now? Any doubt refuses.
 
-Judged inside the transaction that commits the intent, from what that transaction read (design 1.5). The order is
-that of a person's questions: are we stopped, are we still the one, is it allowed, was exactly this approved, is it
-too soon, has anybody else this target?
+Judged inside the transaction that commits the intent, from what that transaction read, in the order of design 1.5: are
+we stopped, are we still the one, was exactly this approved, does policy allow it now, is it frozen, is a budget left,
+does anything stop every write, has anybody else this target? What is never written comes before any approval.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from handrail.core import stops
+from handrail.core import budgets, freeze, stops
 from handrail.core.allow import beyond_limits, mode_of, never_written
 from handrail.core.answer import is_one_of
+from handrail.core.budgets import Spent
 from handrail.core.conditions import LOOK_AGAIN, REASONS, refused
 from handrail.model.approval import ApprovalRequest
 from handrail.model.condition import Condition
@@ -23,6 +24,8 @@ from handrail.model.saga import SagaStep
 from handrail.model.switch import Switch
 from handrail.model.value import Value
 from handrail.model.write import Direction, Write
+
+NOTHING_SPENT = Spent()
 
 
 class Recent(Value):
@@ -46,6 +49,7 @@ class GateFacts(Value):
     """What the transaction read: `incident` folded from the journal's head inside it.
 
     `last_saga_at` and `busy_with` are those of Recent. `epoch` is this process's, `holder_epoch` the store's newest.
+    `spent` is counted where the intent would begin a run.
     """
 
     incident: Incident
@@ -56,6 +60,7 @@ class GateFacts(Value):
     busy_with: str
     now: datetime
     conditions: tuple[Condition, ...] = ()
+    spent: Spent = Spent()
 
 
 def judge(facts: GateFacts, policy: Policy, own_namespace: str, write: Write, direction: Direction) -> Refusal | None:
@@ -63,11 +68,15 @@ def judge(facts: GateFacts, policy: Policy, own_namespace: str, write: Write, di
     incident = facts.incident
     return (
         _stopped(facts, write)
-        or refused(facts.conditions, facts.now)
         or _lease(facts)
         or _state(incident, direction)
-        or _allowed(incident, policy, own_namespace, write)
+        or _never(incident, policy, own_namespace, write)
         or _approved(facts, policy, write, direction)
+        or _allowed(incident, policy)
+        or _struck_off(incident, policy)
+        or _frozen(facts, policy, write, direction)
+        or _budget(facts, policy, direction)
+        or refused(facts.conditions, facts.now)
         or _interval(facts, policy)
     )
 
@@ -97,12 +106,18 @@ def _state(incident: Incident, direction: Direction) -> Refusal | None:
     return None
 
 
-def _allowed(incident: Incident, policy: Policy, own_namespace: str, write: Write) -> Refusal | None:
-    """Policy as it is now, not as it was when somebody approved."""
+def _never(incident: Incident, policy: Policy, own_namespace: str, write: Write) -> Refusal | None:
+    """The floor in code, and the namespaces that policy protects as it is now."""
     for step in incident.saga.steps if incident.saga else ():
         for target in (step.target, write.object):
             if never_written(target, policy, own_namespace):
                 return Refusal(reason=Reason.PROTECTED_NAMESPACE, detail=f"{target} is never written to")
+    return None
+
+
+def _allowed(incident: Incident, policy: Policy) -> Refusal | None:
+    """Policy as it is now, not as it was when somebody approved."""
+    for step in incident.saga.steps if incident.saga else ():
         mode = mode_of(policy, step)
         if mode is None:
             return Refusal(reason=Reason.NOT_ALLOWED, detail=f"no policy rule allows {step.step} on {step.target}")
@@ -119,7 +134,7 @@ def _approved(facts: GateFacts, policy: Policy, write: Write, direction: Directi
     if rehearsal is None or incident.saga is None or rehearsal.saga != incident.saga:
         return Refusal(reason=Reason.APPROVAL_MISMATCH, detail="what would run was never rehearsed")
     if needs_person(policy, incident.saga.steps):
-        refusal = _person(incident, incident.request, rehearsal.hash, facts.now) or _struck_off(incident, policy)
+        refusal = _person(incident, incident.request, rehearsal.hash, facts.now)
     elif incident.approved_by is None and incident.cleared_hash != rehearsal.hash:
         refusal = Refusal(reason=Reason.APPROVAL_MISMATCH, detail="policy cleared another rehearsal than this")
     else:
@@ -146,9 +161,27 @@ def _person(incident: Incident, request: ApprovalRequest | None, hash_: str, now
 def _struck_off(incident: Incident, policy: Policy) -> Refusal | None:
     """Who is no approver any more has approved nothing that has not begun; what has is finished or taken back."""
     who = incident.approved_by
-    if who is None or incident.has_acted or is_one_of(policy.approvers, who):
+    needed = needs_person(policy, incident.saga.steps if incident.saga else ())
+    if who is None or not needed or incident.has_acted or is_one_of(policy.approvers, who):
         return None
     return Refusal(reason=Reason.NOT_AN_APPROVER, detail=f"{who} approved this and is on the policy's list no longer")
+
+
+def _frozen(facts: GateFacts, policy: Policy, write: Write, direction: Direction) -> Refusal | None:
+    """Nothing new: what takes back goes on, and so does an attempt of what was intended before it began."""
+    incident, waiting = facts.incident, facts.incident.open_write
+    again = waiting is not None and waiting.intent.write.key == write.key
+    if direction is Direction.UNDO or incident.taking_back or again:
+        return None
+    return freeze.refused(policy, freeze.about(incident, write), facts.now)
+
+
+def _budget(facts: GateFacts, policy: Policy, direction: Direction) -> Refusal | None:
+    incident = facts.incident
+    if direction is Direction.UNDO or not budgets.counts(incident):
+        return None
+    spent = budgets.none_left(facts.spent, policy.budgets, incident, facts.now)
+    return spent or budgets.no_hand_free(facts.spent, policy.budgets)
 
 
 def _interval(facts: GateFacts, policy: Policy) -> Refusal | None:
@@ -175,16 +208,41 @@ def free_from(recent: Recent, policy: Policy) -> datetime | None:
     return recent.last_saga_at + timedelta(minutes=policy.saga_interval_minutes)
 
 
-def foresee(incident: Incident, writes: Iterable[Write], recent: Recent, rules: Rules) -> Refusal | None:
-    """What the gate would say of these writes if they were approved this very moment; the gate judges again."""
-    allowed = (_allowed(incident, rules.policy, rules.own_namespace, write) for write in writes)
-    never = next((no for no in allowed if no is not None), None)
-    return never or refused(recent.conditions, rules.now) or too_soon(recent, rules.policy, rules.now)
+def foresee(
+    incident: Incident, writes: Iterable[Write], recent: Recent, rules: Rules, spent: Spent = NOTHING_SPENT
+) -> Refusal | None:
+    """What the gate would say of these writes if they were approved this very moment; the gate judges again.
+
+    `incident` has them in its rehearsal. That all hands are busy is not said: an approval waits for its turn.
+    """
+    floor = (_never(incident, rules.policy, rules.own_namespace, write) for write in writes)
+    never = next((no for no in floor if no is not None), None) or _allowed(incident, rules.policy)
+    return never or _not_new(incident, rules, spent) or _held_up(recent, rules)
 
 
-def foreseen_end(refusal: Refusal, recent: Recent, rules: Rules) -> datetime | None:
+def _not_new(incident: Incident, rules: Rules, spent: Spent) -> Refusal | None:
+    if not budgets.counts(incident):
+        return None
+    frozen = freeze.refused(rules.policy, freeze.about(incident), rules.now)
+    return frozen or budgets.none_left(spent, rules.policy.budgets, incident, rules.now)
+
+
+def _held_up(recent: Recent, rules: Rules) -> Refusal | None:
+    return refused(recent.conditions, rules.now) or too_soon(recent, rules.policy, rules.now)
+
+
+def foreseen_end(
+    refusal: Refusal, incident: Incident, recent: Recent, rules: Rules, spent: Spent = NOTHING_SPENT
+) -> datetime | None:
     """When it is worth looking again; None where nobody knows."""
-    return rules.now + LOOK_AGAIN if refusal.reason in REASONS else free_from(recent, rules.policy)
+    match refusal.reason:
+        case Reason.FROZEN:
+            found = freeze.standing(rules.policy.freezes, freeze.about(incident), rules.now)
+            return found.until if found else None
+        case Reason.BUDGET_SPENT:
+            return budgets.free_from(spent, rules.policy.budgets, incident, rules.now)
+        case _:
+            return rules.now + LOOK_AGAIN if refusal.reason in REASONS else free_from(recent, rules.policy)
 
 
 def attempts(incident: Incident, key: str) -> int:

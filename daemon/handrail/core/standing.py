@@ -13,6 +13,7 @@ from handrail.core.words import because, clock, one_line, plural, span
 from handrail.model.approval import ApprovalRequest
 from handrail.model.events import Result, StormCounted
 from handrail.model.incident import Incident, State, WriteRun
+from handrail.model.reason import Reason
 from handrail.model.switch import EVERYTHING
 from handrail.model.write import Direction
 
@@ -58,6 +59,9 @@ def next_action(incident: Incident, now: datetime) -> str:
         return f"{command} lets incidents go on where they stood."
     if incident.state is State.ASKING and not _too_late(incident, now):
         return f"Decide here, or with `handrail approve {id_}`, `handrail reject {id_}` or `handrail take {id_}`."
+    if storm.is_page(incident):
+        one = "`handrail incidents retry ID --reason TEXT` goes on with one of them, and an approver is asked"
+        return f"`handrail incidents list` shows what waits; {one}."
     return f"`handrail take {id_}` keeps Handrail off it; `handrail stop --reason TEXT` stops everything."
 
 
@@ -189,6 +193,8 @@ def _executing(incident: Incident) -> str:
     current = next((step for step in steps if step.index not in done), None)
     if current is None:
         return f"{by}; every step is done."
+    if incident.caution is not None and incident.caution.reason is Reason.HANDS_BUSY:
+        return f"{by}; it waits for its turn: {because(incident.caution.reason, incident.caution.detail, 300)}."
     return f"{by}; step {current.index + 1} of {len(steps)}: {one_line(current.summary, 300)}."
 
 

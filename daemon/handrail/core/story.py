@@ -90,6 +90,8 @@ def _found(findings: tuple[Finding, ...]) -> str:
 def _cautioned(event: ev.Cautioned) -> str:
     if event.reason is None:
         return "What would have refused an approval is over."
+    if event.reason is Reason.HANDS_BUSY:
+        return f"It waits for its turn: {because(event.reason, event.detail, 300)}."
     return f"An approval would be refused now: {because(event.reason, event.detail, 300)}. The question stands."
 
 

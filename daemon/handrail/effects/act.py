@@ -131,6 +131,8 @@ async def _no(tools: Tools, incident: Incident, index: int, refusal: Refusal) ->
         return await latch(tools, incident, refusal)
     if refusal.reason in _NOT_NOW:
         return incident
+    if refusal.reason is Reason.HANDS_BUSY:
+        return await _its_turn(tools, incident, refusal)
     if not incident.done_writes and may_pass(refusal, incident.let_go_at, tools.now()):
         return incident
     _wait_out(refusal, half_way=incident.has_acted)
@@ -143,6 +145,15 @@ async def _no(tools: Tools, incident: Incident, index: int, refusal: Refusal) ->
     return await tools.store.append(incident, (event,))
 
 
+async def _its_turn(tools: Tools, incident: Incident, refusal: Refusal) -> Incident:
+    """Approved, and others are at work: it has its turn when they are through, as long as the approval holds. Said
+    once. Raises Transient."""
+    if incident.caution is None or incident.caution.reason is not refusal.reason:
+        told = ev.Cautioned(reason=refusal.reason, detail=refusal.detail)
+        return await tools.store.append(incident, (told,))
+    raise Transient(str(refusal), retry_after=TURN)
+
+
 def _wait_out(refusal: Refusal, *, half_way: bool) -> None:
     """Half-way, what a stop condition holds up is tried again, as long as there is patience: to fail it would leave a
     person with half a repair. Raises Transient."""
@@ -152,6 +163,9 @@ def _wait_out(refusal: Refusal, *, half_way: bool) -> None:
 
 AGAIN = 15.0
 """Seconds."""
+
+TURN = 5.0
+"""Seconds between two looks whether a hand is free."""
 
 _NOT_NOW = frozenset({Reason.STOPPED, Reason.TAKEN, Reason.LEASE_LOST, Reason.CANCELLED})
 """The next move knows what follows from these."""

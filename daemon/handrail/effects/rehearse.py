@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from handrail.core.asking import after_rehearsal, not_yet, only_observes
 from handrail.core.blast import blast
+from handrail.core.budgets import objects
 from handrail.core.fingerprint import NOT_COMING_BACK, diff, fingerprint, gone
 from handrail.core.gate import Rules, foresee, foreseen_end
 from handrail.core.passing import may_pass
@@ -49,9 +50,13 @@ async def rehearse(tools: Tools, incident: Incident) -> Incident:
 async def _refused_anyway(tools: Tools, incident: Incident, rehearsal: Rehearsal, rules: Rules) -> ev.Event | None:
     """Nobody is asked for what the gate would refuse whatever they say."""
     writes = [one.write for one in rehearsal.writes]
+    planned = incident.model_copy(update={"rehearsal": rehearsal})
     recent = await tools.store.recent(incident, {write.object.uid for write in writes})
-    refusal = foresee(incident, writes, recent, rules)
-    return not_yet(refusal, incident, foreseen_end(refusal, recent, rules), rules.now) if refusal else None
+    spent = await tools.store.spent(incident, objects(planned))
+    refusal = foresee(planned, writes, recent, rules, spent)
+    if refusal is None:
+        return None
+    return not_yet(refusal, incident, foreseen_end(refusal, planned, recent, rules, spent), rules.now)
 
 
 async def _rehearsal(tools: Tools, saga: Saga) -> Rehearsal | Refusal:

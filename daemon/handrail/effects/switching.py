@@ -7,16 +7,21 @@ broken. Never asks the cluster before it stops.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
 
 from handrail.adapters.http import Reply
-from handrail.core import stops
+from handrail.core import freeze, stops
 from handrail.core.answer import is_one_of
+from handrail.core.budgets import Spent
+from handrail.core.freeze import Standing
 from handrail.core.words import one_line, plural
 from handrail.effects.tools import Tools
 from handrail.model.approval import Person
+from handrail.model.budgets import Budgets
 from handrail.model.errors import HandrailError
 from handrail.model.policy import Policy
 from handrail.model.reason import Reason, Refusal
@@ -60,9 +65,9 @@ async def press(tools: Tools, stop: bool, person: Person, why: str, reach: Reach
     now = await tools.store.set_switch(stop, by=str(person), why=why, reach=reach)
     log.warning("stopped" if stop else "started", reach=str(reach), by=str(person), why=why[:300])
     if not stop:
-        return Reply(ok=True, message=f"started: {_again(reach)} where they stood{_still(now)}")
+        return Reply(ok=True, message=f"started by {person}: {_again(reach)} where they stood{_still(now)}")
     about = await _open(tools, reach)
-    done = f"stopped: nothing is written any more{stops.where(reach)} until `handrail start{reach.flag}`"
+    done = f"stopped by {person}: nothing is written any more{stops.where(reach)} until `handrail start{reach.flag}`"
     return Reply(ok=True, message=f"{done}; {about}")
 
 
@@ -89,9 +94,13 @@ async def _open(tools: Tools, reach: Reach) -> str:
 
 
 async def standing(tools: Tools) -> dict[str, Any]:
-    """For `handrail status`. `stopped` and `switch` speak of everything, `stops` of all that is on."""
+    """For `handrail status`. `stopped` and `switch` speak of everything, `stops` of all that is on; `freezes` stand now
+    by the policy, and `runs` is what its budgets have left."""
     switch = await tools.store.switch()
     heads = await tools.store.open_heads()
+    policy, now = tools.policy.last_good(), tools.now()
+    frozen = freeze.all_standing(policy.freezes, now)
+    runs = _runs(await tools.store.spent_by_all(), policy.budgets, now)
     all_of_it = next((stop for stop in switch.stops if stop.reach.scope is Scope.ALL), None)
     shown = all_of_it.model_dump(mode="json", include={"by", "why", "at"}) if all_of_it else None
     return {
@@ -110,12 +119,49 @@ async def standing(tools: Tools) -> dict[str, Any]:
             }
             for stop in switch.stops
         ],
+        "freezes": [
+            {
+                "name": one.freeze.name,
+                "reason": one.freeze.reason,
+                "namespaces": list(one.freeze.namespaces),
+                "until": one.until.isoformat(),
+            }
+            for one in frozen
+        ],
+        "runs": runs,
         "open_incidents": len(heads),
-        "lines": _lines(switch, len(heads)),
+        "lines": [*_lines(switch), *_frozen(frozen), *_of_budget(runs), plural(len(heads), "open incident")],
     }
 
 
-def _lines(switch: Switch, open_incidents: int) -> list[str]:
+def _runs(spent: Spent, budgets: Budgets, now: datetime) -> dict[str, int]:
+    since = now - timedelta(minutes=budgets.per_cluster.minutes)
+    return {
+        "begun": sum(one.at > since for one in spent.begun),
+        "most": budgets.per_cluster.most,
+        "minutes": budgets.per_cluster.minutes,
+        "at_work": len(spent.at_work),
+        "at_once": budgets.at_once,
+    }
+
+
+def _of_budget(runs: dict[str, int]) -> list[str]:
+    """Nothing while nothing is taken from it."""
+    if not runs["begun"] and not runs["at_work"]:
+        return []
+    within = f"runs begun in the last {runs['minutes']} minutes: {runs['begun']} of {runs['most']}"
+    return [f"{within}; at work now: {runs['at_work']} of {runs['at_once']}"]
+
+
+def _frozen(standing: Iterable[Standing]) -> list[str]:
+    lines = []
+    for one in standing:
+        where = ", ".join(one.freeze.namespaces) or "everything"
+        lines.append(f"FROZEN: {one_line(where, 200)}: {freeze.said(one)}")
+    return lines
+
+
+def _lines(switch: Switch) -> list[str]:
     """The same for people, in a terminal or in Slack."""
     lines = []
     for stop in switch.stops:
@@ -123,4 +169,4 @@ def _lines(switch: Switch, open_incidents: int) -> list[str]:
         since = f" since {stop.at:%Y-%m-%d %H:%M:%S} UTC" if stop.at else ""
         lines.append(f"STOPPED: {stop.reach}, by {who}{since}: {one_line(stop.why, 500) or 'no reason given'}")
         lines.append(f"goes on after {stops.to_start(stop)}")
-    return [*(lines or ["not stopped"]), plural(open_incidents, "open incident")]
+    return lines or ["not stopped"]

@@ -1,4 +1,5 @@
-"""What only the clock brings: signals that no longer come, and telling those who are asked that a condition stands.
+"""What only the clock brings: signals that no longer come, and telling those who are asked that a condition or a freeze
+stands.
 
 Looked at by one replica at a time. Opens incidents in the way that alerts do, once for each silence; closes nothing.
 """
@@ -9,9 +10,11 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from handrail.adapters.store import Duty
+from handrail.core import freeze
 from handrail.core.awaiting import awaited, silence, source
 from handrail.core.conditions import TOLD, raised, refused
 from handrail.core.correlate import arrival
+from handrail.core.storm import concerning
 from handrail.core.windows import overdue
 from handrail.effects import storm
 from handrail.effects.tools import Tools
@@ -20,8 +23,9 @@ from handrail.model.arrival import Arrival, Batch
 from handrail.model.condition import Condition
 from handrail.model.detector import Awaited
 from handrail.model.errors import Damaged, HeadMoved, UnknownEvent
-from handrail.model.incident import State
-from handrail.model.reason import Reason, Refusal
+from handrail.model.incident import Incident, State
+from handrail.model.policy import Policy
+from handrail.model.reason import Refusal
 
 TIDY_EVERY = timedelta(minutes=10)
 
@@ -30,18 +34,18 @@ MOST_ASKED = 200
 
 
 class Ticking:
-    """Since when this process waits, and which silences it has told of.
+    """Since when this process waits, and which silence it has told of last, of each signal: as many as are awaited.
 
-    `_knows` are open questions where nothing has happened since they were found to say what stands: each by the end of
-    its journal and that reason, so that a hundred of them cost one list and not a hundred journals.
+    `_asked` are open questions as they were looked at last: while nothing has happened to them they are not read again,
+    so that a hundred of them cost one list and not a hundred journals.
     """
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
         self._since = tools.now()
-        self._told: set[str] = set()
+        self._told: dict[str, str] = {}
         self._tidied = self._since
-        self._knows: dict[str, tuple[int, Reason | None]] = {}
+        self._asked: dict[str, Incident] = {}
 
     async def tick(self) -> None:
         """Nothing where another replica has the duty. Raises Transient."""
@@ -72,9 +76,9 @@ class Ticking:
         condition = raised(arrived.identity, found, now, TOLD)
         if condition is not None:
             await self._tools.store.watching.raise_(condition)
-        if arrived.episode not in self._told:
+        if self._told.get(arrived.identity) != arrived.episode:
             await self._open(arrived, found[0].detector, now)
-            self._told.add(arrived.episode)
+            self._told[arrived.identity] = arrived.episode
 
     async def _lift(self, arrived: Arrival, signal: Awaited, standing: dict[str, Condition]) -> None:
         """Only by the signal itself: a start gives it time, and takes nothing back."""
@@ -89,21 +93,26 @@ class Ticking:
 
     async def _tell_asked(self, now: datetime) -> None:
         """Whoever is asked learns on the card that an approval would be refused now, and when that is over."""
-        store = self._tools.store
-        refusal = refused(await store.watching.standing(), now)
-        reason = refusal.reason if refusal else None
-        asked = {row.id: (row.head, reason) for row in await store.rows(MOST_ASKED, State.ASKING)}
-        self._knows = {id_: known for id_, known in self._knows.items() if asked.get(id_) == known}
-        for id_ in asked.keys() - self._knows.keys():
+        store, policy = self._tools.store, self._tools.policy.last_good()
+        standing = await store.watching.standing()
+        heads = {row.id: row.head for row in await store.rows(MOST_ASKED, State.ASKING)}
+        self._asked = {id_: known for id_, known in self._asked.items() if heads.get(id_) == known.seq}
+        for id_ in heads:
             # Somebody has just answered, or something came in: the next tick looks again. One whose journal can't be
             # read is said by whoever drives it; its neighbours are told.
             with suppress(HeadMoved, Damaged, UnknownEvent):
-                incident = await store.incident(id_)
+                incident = self._asked.get(id_) or await store.incident(id_)
                 if incident is None or incident.state is not State.ASKING:
                     continue
+                refusal = _frozen(incident, policy, now) or refused(concerning(incident, standing), now)
                 if not _told(incident.caution, refusal):
                     incident = await store.append(incident, (_cautioned(refusal),))
-                self._knows[id_] = (incident.seq, reason)
+                self._asked[id_] = incident
+
+
+def _frozen(incident: Incident, policy: Policy, now: datetime) -> Refusal | None:
+    """A freeze that has begun since it was asked. Whatever takes back is not held by one."""
+    return None if incident.taking_back else freeze.refused(policy, freeze.about(incident), now)
 
 
 def _told(caution: Refusal | None, refusal: Refusal | None) -> bool:

@@ -7,6 +7,8 @@ from enum import StrEnum
 from pydantic import Field
 
 from handrail.model.approval import Approvers, Readers
+from handrail.model.budgets import Budgets
+from handrail.model.freeze import Freeze
 from handrail.model.value import Value
 
 
@@ -34,11 +36,13 @@ class PolicyRule(Value):
 class StormLimit(Value):
     """Alerts of more than `targets` objects within `minutes` are a storm: one page, and nothing asked until it is over.
 
-    A pod counts as what owns it: two hundred pods of one Deployment are one object.
+    A pod counts as what owns it: two hundred pods of one Deployment are one object. What is not well is given to a
+    person after `wait_minutes`, though the storm goes on.
     """
 
     targets: int = Field(default=20, ge=2, le=10_000)
     minutes: int = Field(default=5, ge=1, le=60)
+    wait_minutes: int = Field(default=30, ge=5, le=360)
 
 
 class Policy(Value):
@@ -58,4 +62,6 @@ class Policy(Value):
     max_rounds: int = Field(default=2, ge=1, le=5)
     alert_age_minutes: int = Field(default=30, ge=1, le=1440)
     storm: StormLimit = StormLimit()
+    budgets: Budgets = Budgets()
+    freezes: tuple[Freeze, ...] = ()
     hold_down_seconds: int = Field(default=30, ge=0, le=3600)

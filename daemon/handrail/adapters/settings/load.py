@@ -120,7 +120,7 @@ def _sounds_secret(loc: Loc) -> bool:
 
 def _suggestion(loc: Loc, kind: type[BaseModel]) -> str:
     inner = _model_at(loc[:-1], kind)
-    known = list(inner.model_fields) if inner else []
+    known = [field.alias or name for name, field in inner.model_fields.items()] if inner else []
     near = difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else f"; known here: {', '.join(sorted(known)) or 'nothing'}"
 

@@ -15,9 +15,11 @@ from handrail.adapters.store.journal import extend, lock_at
 from handrail.adapters.store.leases import epochs
 from handrail.adapters.store.once import insert_once
 from handrail.adapters.store.schema import meta, saga_starts, targets
+from handrail.adapters.store.spent import spent
 from handrail.adapters.store.starts import recent
 from handrail.adapters.store.stop import switch_now
-from handrail.core.gate import GateFacts, attempts
+from handrail.core.budgets import counts, objects
+from handrail.core.gate import NOTHING_SPENT, GateFacts, attempts
 from handrail.model.errors import Bug
 from handrail.model.events import Attempted, Intent
 from handrail.model.incident import Incident
@@ -34,8 +36,8 @@ async def commit_intent(
     """A refusal leaves the journal as it was."""
     current = await lock_at(tx, incident)
     intent = _intent_of(current, event)
-    uids = _uids(current, intent)
-    facts = await _facts(tx, current, uids)
+    uids, begins = _uids(current, intent), _begins(current, intent)
+    facts = await _facts(tx, current, uids, begins)
     refusal = judge(facts) or _fenced(facts)
     if refusal is not None:
         return refusal
@@ -72,17 +74,25 @@ def _intent_of(incident: Incident, event: Intent | Attempted) -> Intent:
     return waiting.intent
 
 
+def _begins(incident: Incident, intent: Intent) -> bool:
+    """A run: what budgets count. All of it is counted with its first intent, so that no later one can lack a unit."""
+    return intent.direction is Direction.DO and counts(incident)
+
+
 def _uids(incident: Incident, intent: Intent) -> frozenset[str]:
-    """The written object and the incident's own target: neither may have another saga on it."""
+    """The written object and the incident's own target: neither may have another saga on it. With the first intent all
+    that the saga is to write."""
+    planned = objects(incident) if _begins(incident, intent) else {}
     target = incident.target.uid if incident.target else ""
-    return frozenset(uid for uid in (intent.write.object.uid, target) if uid)
+    return frozenset(uid for uid in (intent.write.object.uid, target, *planned) if uid)
 
 
-async def _facts(tx: Tx, incident: Incident, uids: frozenset[str]) -> GateFacts:
-    """Rows are locked in this order everywhere: incidents by id, switch, meta, targets by UID."""
+async def _facts(tx: Tx, incident: Incident, uids: frozenset[str], begins: bool) -> GateFacts:
+    """Rows are locked in this order everywhere: incidents by id, switch, meta, targets by UID. Among the last is one
+    for the whole cluster, where a run begins: of two that want its last unit, the second sees the first."""
     switch = await switch_now(tx, locked=True)
     epoch, holder_epoch = await _epochs(tx, incident.id)
-    await _lock_targets(tx, sorted(uids))
+    await _lock_targets(tx, sorted({*uids, _of_cluster(tx)} if begins else uids))
     others = await recent(tx, incident, uids)
     return GateFacts(
         incident=incident,
@@ -93,7 +103,13 @@ async def _facts(tx: Tx, incident: Incident, uids: frozenset[str]) -> GateFacts:
         busy_with=others.busy_with,
         now=tx.now,
         conditions=others.conditions,
+        spent=await spent(tx, incident, uids) if begins else NOTHING_SPENT,
     )
+
+
+def _of_cluster(tx: Tx) -> str:
+    """No UID looks like this: theirs have no colon."""
+    return f"cluster:{tx.cluster}"
 
 
 async def _epochs(tx: Tx, id_: str) -> tuple[int, int]:

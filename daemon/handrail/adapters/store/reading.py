@@ -10,9 +10,10 @@ from collections.abc import Iterable
 
 from sqlalchemy import select
 
-from handrail.adapters.store import audit, blobs, journal, lists, starts, stop
+from handrail.adapters.store import audit, blobs, journal, lists, spent, starts, stop
 from handrail.adapters.store.database import Database, Tx
 from handrail.adapters.store.values import AuditReport, IncidentRow, Telling
+from handrail.core.budgets import Spent
 from handrail.core.gate import Recent
 from handrail.model.events import Entry
 from handrail.model.incident import Incident
@@ -59,6 +60,15 @@ class Reading:
         """What other incidents did to these objects and to the incident's target, as the gate will read it."""
         wanted = tuple(uids)
         return await self._database.read(lambda tx: starts.recent(tx, incident, wanted))
+
+    async def spent(self, incident: Incident, uids: Iterable[str]) -> Spent:
+        """What has been taken from every budget, of these objects too, and who is at work beside this incident."""
+        wanted = tuple(uids)
+        return await self._database.read(lambda tx: spent.spent(tx, incident, wanted))
+
+    async def spent_by_all(self) -> Spent:
+        """The same of the whole cluster, for those who look."""
+        return await self._database.read(lambda tx: spent.spent(tx, None, ()))
 
     async def blob(self, digest: str) -> str | None:
         return await self._database.read(lambda tx: blobs.blob(tx, digest))

@@ -71,7 +71,8 @@ class Resumed(Value):
 
 
 class Cautioned(Value):
-    """While a person is asked: an approval would be refused now, for this; without a reason that is over."""
+    """While a person is asked: an approval would be refused now, for this; without a reason that is over. HANDS_BUSY
+    is said of what is approved: it waits for its turn."""
 
     kind: Literal["cautioned"] = "cautioned"
     reason: Reason | None = None
