@@ -14,7 +14,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from handrail.decode import otlp_logs, otlp_metrics, otlp_traces, otlp_wire
+from handrail.decode import otlp_logs, otlp_metrics, otlp_shallow, otlp_traces, otlp_wire
 from handrail.decode.otlp_values import known_only
 from handrail.decode.parts import Origin, Part, refuse
 from handrail.model.reason import Reason, Refusal
@@ -54,6 +54,10 @@ def from_json(data: Mapping[str, object], signal: str, origin: Origin) -> Iterab
 
 def from_protobuf(value: bytes, signal: str, origin: Origin) -> Iterable[Part]:
     """As `from_json`, of bytes; refused where their signal can't be told."""
+    if signal in ("auto", "logs"):
+        shallow = otlp_shallow.batch_of(value)
+        if shallow is not None and _surely_logs(shallow):
+            return otlp_logs.from_shallow(shallow, origin)
     batch = told(value) if signal == "auto" else _as_configured(value, signal)
     if isinstance(batch, Refusal):
         return [batch]

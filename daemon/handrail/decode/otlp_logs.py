@@ -16,7 +16,7 @@ from handrail.decode import documents, kubernetes_events, repeats
 from handrail.decode.foreign import foreign
 from handrail.decode.object_keys import cluster_of
 from handrail.decode.otlp_values import items, trace_id_of
-from handrail.decode.otlp_wire import LogRecord, json_records, proto_record, protobuf_records, resource_of
+from handrail.decode.otlp_wire import LogRecord, json_records, protobuf_records, shallow_record
 from handrail.decode.parts import Origin, Part, refuse
 from handrail.decode.repeats import Around
 from handrail.decode.sender import OTEL, Said, alert_of
@@ -31,35 +31,37 @@ SPLIT_HINT = "a piece of JSON: let the webhook receiver split at JSON boundaries
 
 def from_protobuf(data: LogsData, origin: Origin) -> Iterator[Part]:
     """One part per log record (or per alert of an embedded webhook)."""
-    if origin.mapping is NO_MAPPING:
-        return _heard_before(data, origin)
     return _parts(protobuf_records(data), origin)
 
 
-def _heard_before(data: LogsData, origin: Origin) -> Iterator[Part]:
-    """What says the same as before, but for its times and its trace, is not read again."""
+def from_shallow(data: Any, origin: Origin) -> Iterator[Part]:
+    """The same of an `otlp_shallow.batch_of`. What says the same as before, but for its times and its trace, is not
+    read again; a record that is malformed within costs no other."""
     empty = True
     for each in data.resource_logs:
-        around = Around(each.resource.SerializeToString(), origin.wire, origin.cluster, origin.message)
+        around = Around(b"".join(each.resource), origin.wire, origin.cluster, origin.message)
         for scope in each.scope_logs:
             for record in scope.log_records:
                 empty = False
-                yield from _read_or_known(record, each.resource, around, origin)
+                yield from _read_or_known(record, around, origin)
     if empty:
         yield _nothing_in_it()
 
 
-def _read_or_known(record: Any, resource: Any, around: Around, origin: Origin) -> Iterable[Part]:
-    said = repeats.words_of_record(record) if record.time_unix_nano else b""
-    known = repeats.log_record(said, around, origin, trace_id_of(record.trace_id.hex())) if said else None
-    if known is not None:
-        return (known,)
-    read = proto_record(record, resource_of(around.resource, resource))
+def _read_or_known(record: Any, around: Around, origin: Origin) -> Iterable[Part]:
+    pairs = tuple(record.attributes)
+    said = None
+    if record.time_unix_nano and origin.mapping is NO_MAPPING:
+        said = (pairs, record.event_name, record.body.SerializeToString(), around)
+        known = repeats.log_record(said, origin, trace_id_of(record.trace_id.hex()))
+        if known is not None:
+            return (known,)
+    read = shallow_record(record, pairs, around.resource)
     if isinstance(read, Refusal):
         return (read,)
-    parts = list(_of_record(read, origin))
-    if said:
-        repeats.keep_log_record(said, around, parts)
+    parts = tuple(_of_record(read, origin))
+    if said is not None:
+        repeats.keep_log_record(said, parts)
     return parts
 
 

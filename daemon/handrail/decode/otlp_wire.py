@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
+from handrail.decode.otlp_shallow import attributes_of, resource_of
 from handrail.decode.otlp_values import (
     inner,
     items,
@@ -21,16 +23,12 @@ from handrail.decode.otlp_values import (
 )
 from handrail.decode.parts import refuse
 from handrail.model.reason import Reason, Refusal
-from handrail.model.remembered import Remembered
 
 LAST_FIELD = 12
 """Highest field number of LogRecord (event_name)."""
 
 OLD_NAME = 4
 """Of a field that LogRecord lost in 2022; k8seventsreceiver wrote an event's reason there."""
-
-
-_resources: Remembered[bytes, dict[str, object]] = Remembered(1024 * 1024)
 
 
 class LogRecord(NamedTuple):
@@ -56,20 +54,24 @@ def protobuf_records(data: LogsData) -> Iterator[LogRecord | Refusal]:
                 yield proto_record(record, resource)
 
 
-def resource_of(said: bytes, resource: Any) -> dict[str, object]:
-    """Its attributes; `said` are its bytes. A collector sends thousands of batches of one resource."""
-    known = _resources.get(said)
-    if known is None:
-        known = proto_attributes(resource.attributes)
-        _resources.keep(said, known, 1024 + 4 * len(said))
-    return known
-
-
 def proto_record(record: Any, resource: dict[str, object]) -> LogRecord | Refusal:
     """One record, or a refusal where the bytes are of another signal."""
     if _of_another_signal(record):
         return refuse(Reason.WRONG_SIGNAL, "OTLP metrics or traces where logs were expected")
-    attributes = proto_attributes(record.attributes)
+    return _proto_record(record, resource, proto_attributes(record.attributes))
+
+
+def shallow_record(record: Any, pairs: tuple[bytes, ...], resource: bytes) -> LogRecord | Refusal:
+    """As `proto_record`, of a record whose attributes are these bytes, and its resource's."""
+    if _of_another_signal(record):
+        return refuse(Reason.WRONG_SIGNAL, "OTLP metrics or traces where logs were expected")
+    try:
+        return _proto_record(record, resource_of(resource), attributes_of(pairs))
+    except DecodeError:
+        return refuse(Reason.MALFORMED, "a log record whose attributes, or whose resource's, can't be parsed")
+
+
+def _proto_record(record: Any, resource: dict[str, object], attributes: dict[str, object]) -> LogRecord:
     return LogRecord(
         resource=resource,
         attributes=attributes,

@@ -6,7 +6,7 @@ Only what the time of arrival changes nothing of but `seen_at`, and only without
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from handrail.decode import alertmanager
 from handrail.decode.parts import Origin, Part
@@ -22,7 +22,11 @@ AN_ALERT = 1024
 """Bytes that even one without words takes: a thousand of them fit into a body of 40 kB."""
 
 _webhooks: Remembered[tuple[bytes, str], tuple[Alert, ...]] = Remembered(LIMIT)
-_log_records: Remembered[tuple[bytes, Around], Alert] = Remembered(LIMIT)
+_log_records: Remembered[Words, Alert] = Remembered(LIMIT)
+
+
+Words = tuple[tuple[bytes, ...], str, bytes, "Around"]
+"""All of a log record that makes an alert: its attributes, its event's name, its body, and what it came in."""
 
 
 class Around(NamedTuple):
@@ -57,24 +61,16 @@ def keep_webhook(value: bytes, encoding: str, data: object, origin: Origin, part
     return parts
 
 
-def log_record(said: bytes, around: Around, origin: Origin, trace_id: str) -> Alert | None:
+def log_record(said: Words, origin: Origin, trace_id: str) -> Alert | None:
     """As before but seen now, and in another trace."""
-    known = _log_records.get((said, around))
+    known = _log_records.get(said)
     return again(known, seen_at=origin.at, trace_id=trace_id) if known is not None else None
 
 
-def keep_log_record(said: bytes, around: Around, parts: list[Part]) -> None:
+def keep_log_record(said: Words, parts: tuple[Part, ...]) -> None:
     """Where its own attributes made an alert of it: an event of the cluster has a time, a document its own states."""
     alert = parts[0] if len(parts) == 1 else None
-    if type(alert) is Alert and alert.wire == around.wire and _log_records.recurs((said, around)):
-        _log_records.keep((said, around), alert, 2 * AN_ALERT + 4 * (len(said) + len(around.resource)))
-
-
-def words_of_record(record: Any) -> bytes:
-    """A log record without its times and its trace; it is as before afterwards."""
-    at, observed, trace, span = record.time_unix_nano, record.observed_time_unix_nano, record.trace_id, record.span_id
-    record.time_unix_nano = record.observed_time_unix_nano = 0
-    record.trace_id = record.span_id = b""
-    said: bytes = record.SerializeToString()
-    record.time_unix_nano, record.observed_time_unix_nano, record.trace_id, record.span_id = at, observed, trace, span
-    return said
+    pairs, _, body, around = said
+    if type(alert) is Alert and alert.wire == around.wire and _log_records.recurs(said):
+        size = sum(map(len, pairs)) + len(body) + len(around.resource)
+        _log_records.keep(said, alert, 2 * AN_ALERT + 4 * size)
