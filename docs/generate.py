@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
+
+from handrail.cli import cli
+from handrail.cli.ending import EXITS
 from handrail.core.publishing import MOST_BYTES, kinds, schema
 from handrail.model import events as ev
 
@@ -116,7 +120,72 @@ def _plain(field: dict[str, Any]) -> str:
             return str(field.get("type", "anything"))
 
 
-FILES = {REFERENCE / "events.md": events}
+COMMANDS = """\
+# The command line
+
+<!-- written by `make docs` from the code: do not edit -->
+
+`handrail COMMAND --help` says the same on the spot, with examples. Where the daemon is: `--server`, `--socket` and
+`--token-file`, or `HANDRAIL_SERVER`, `HANDRAIL_SOCKET` and `HANDRAIL_TOKEN`.
+
+## Exit codes
+
+| code | what it means |
+|---|---|
+"""
+
+SHAPE = """
+## Answers for scripts
+
+With `--json` standard output is JSON and nothing else. A command that does something prints one object:
+
+    {"ok": true, "reason": "", "message": "approved by kubernetes:alice: ...", "incident": "inc-..."}
+
+`message` is what people are told. Where the answer is no, or the command fails, **every** command prints this object
+instead of what it would have shown, with `ok` false; `reason` is then the word that the journal, the log and the metric
+have too, or `""` where nothing was decided. Further fields:
+
+- `incident`: of `approve`, `reject`, `take`, `give-back` and `incidents cancel`, its whole id; of `incidents retry`
+  and `undo`, the id of the new one.
+- `namespace`, `deleted`, `bound`: of `stop --cluster` and `start --cluster`.
+- `before`, `schema`, `min_reader`, `granted_to`: of `store upgrade`.
+- `letters`: of `dlq replay`, a list of `letter`, `to` and `why_not` (`""` where it went back).
+- `checks`: of `check`, a list of `subject`, `ok` and `text`.
+
+`audit verify`, `store status` and `decode` print what they found also where it is not well, with exit code 1. A call
+that holds an unknown option or command is told on standard error alone.
+
+## Commands
+"""
+
+
+def commands() -> str:
+    text = COMMANDS + "".join(f"| {code} | {said} |\n" for code, said in EXITS.items()) + SHAPE
+    return text + "".join(_commands(cli, "handrail"))
+
+
+def _commands(group: click.Group, name: str) -> Iterator[str]:
+    context = click.Context(group, info_name=name)
+    for word in group.list_commands(context):
+        command = group.get_command(context, word)
+        if isinstance(command, click.Group):
+            yield from _commands(command, f"{name} {word}")
+        elif command is not None:
+            yield from _command(command, f"{name} {word}")
+
+
+def _command(command: click.Command, name: str) -> Iterator[str]:
+    said = (command.help or "").split("\b")[0].split()
+    yield f"\n### `{name}`\n\n{' '.join(said)}\n\n"
+    for param in command.params:
+        record = param.get_help_record(click.Context(command))
+        if isinstance(param, click.Argument):
+            yield f"- `{param.make_metavar(click.Context(command))}`\n"
+        elif record is not None:
+            yield f"- `{record[0]}`{': ' if record[1] else ''}{record[1]}\n"
+
+
+FILES = {REFERENCE / "events.md": events, REFERENCE / "commands.md": commands}
 
 
 def main() -> None:

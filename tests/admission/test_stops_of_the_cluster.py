@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import handrail_remediations
-from handrail.cli import cli
 from handrail.core.admission import objects as admission
 from handrail.core.rbac import objects as rights
 from handrail.model.policy import Policy
+from tests.cli.support import Ran, handrail
 from tests.helm.chart import collection
 from tests.servers.api import JSON_PATCH, Answer, Api
 from tests.servers.cluster import Cluster
@@ -39,8 +38,8 @@ class Account:
         patch = [{"op": "replace", "path": "/spec/replicas", "value": 2}]
         return self.api.call("PATCH", path, patch, JSON_PATCH, dryRun="All")
 
-    def handrail(self, *words: str) -> Result:
-        return CliRunner().invoke(cli, [*words, "--cluster", "--kubeconfig", self.kubeconfig, "--name", NAME])
+    def handrail(self, *words: str) -> Ran:
+        return handrail(*words, "--cluster", "--kubeconfig", self.kubeconfig, "--name", NAME)
 
     def waits(self, namespace: str, status: int) -> str:
         wait_until(lambda: self.scale(namespace).status == status, 15, f"status {status} in {namespace}")
@@ -84,38 +83,38 @@ def account(control_plane: Cluster) -> Iterator[Account]:
 def test_one_namespace_is_stopped_with_the_reason_and_given_back(account: Account) -> None:
     shop, bank = SHOPS
     stopped = account.handrail("stop", "--namespace", shop, "--reason", "release freeze")
-    assert stopped.exit_code == 0, stopped.output
+    assert stopped.code == 0, stopped.out
     assert "release freeze" in account.waits(shop, 403)
     assert account.scale(bank).ok, "the other namespace goes on"
     assert account.api.call("GET", f"/apis/apps/v1/namespaces/{shop}/deployments/api").ok, "reading goes on"
-    standing = json.loads(account.handrail("status", "--json").output)
+    standing = json.loads(account.handrail("status", "--json").out)
     assert standing["writes"] is True
     assert standing["namespaces"][shop] == "release freeze"
-    assert "STOPPED by the cluster in halt-shop: release freeze" in account.handrail("status").output
-    assert "open again" in account.handrail("start", "--namespace", shop).output
+    assert "STOPPED by the cluster in halt-shop: release freeze" in account.handrail("status").out
+    assert "open again" in account.handrail("start", "--namespace", shop).out
     account.waits(shop, 200)
-    assert "was not stopped" in account.handrail("start", "--namespace", shop).output
+    assert "was not stopped" in account.handrail("start", "--namespace", shop).out
 
 
 def test_everything_is_stopped_by_taking_the_hands_away_and_given_back_as_it_was(account: Account) -> None:
     before = {name: _bindings(account, name) for name in SHOPS}
     stopped = account.handrail("stop", "--reason", "it misbehaves")
-    assert stopped.exit_code == 0, stopped.output
+    assert stopped.code == 0, stopped.out
     for namespace in SHOPS:
-        assert f"{namespace}/{NAME}-hands" in stopped.output
+        assert f"{namespace}/{NAME}-hands" in stopped.out
         account.waits(namespace, 403)
     assert account.api.call("GET", f"/apis/apps/v1/namespaces/{SHOPS[0]}/deployments/api").ok, "reading goes on"
-    standing = json.loads(account.handrail("status", "--json").output)
+    standing = json.loads(account.handrail("status", "--json").out)
     assert standing["writes"] is False
     assert standing["why"] == "it misbehaves"
     again = account.handrail("stop", "--reason", "again")
-    assert again.exit_code != 0, "a stop that stops nothing says so"
+    assert again.code != 0, "a stop that stops nothing says so"
     started = account.handrail("start")
-    assert started.exit_code == 0, started.output
+    assert started.code == 0, started.out
     for namespace in SHOPS:
         account.waits(namespace, 200)
     assert {name: _bindings(account, name) for name in SHOPS} == before
-    standing = json.loads(account.handrail("status", "--json").output)
+    standing = json.loads(account.handrail("status", "--json").out)
     assert (standing["writes"], standing["why"]) == (True, "")
 
 
@@ -127,15 +126,16 @@ def _bindings(account: Account, namespace: str) -> list[Any]:
 def test_what_the_caller_may_not_do_is_said_with_the_servers_words(account: Account, control_plane: Cluster) -> None:
     token = control_plane.service_account_token("handrail", NAME)
     poor = str(control_plane.kubeconfig_for(token, "poor"))
-    refused = CliRunner().invoke(
-        cli, ["stop", "--cluster", "--kubeconfig", poor, "--name", NAME, "--reason", "x", "--namespace", SHOPS[0]]
-    )
-    assert refused.exit_code == 1
-    assert "refuses to patch" in refused.output
-    assert "forbidden" in refused.output
+    words = ("stop", "--cluster", "--kubeconfig", poor, "--name", NAME, "--reason", "x", "--namespace", SHOPS[0])
+    refused = handrail(*words)
+    assert refused.code == 3
+    assert "refuses to patch" in refused.err
+    assert "forbidden" in refused.err
+    told = handrail(*words, "--json").json
+    assert (told["ok"], told["message"]) == (False, refused.err.removeprefix("Error: ").strip())
 
 
 def test_a_namespace_that_is_none_and_a_reason_that_says_nothing_are_refused(account: Account) -> None:
-    assert account.handrail("stop", "--namespace", "Not/One", "--reason", "x").exit_code != 0
-    assert account.handrail("stop", "--namespace", SHOPS[0], "--reason", "  ").exit_code != 0
-    assert account.handrail("stop", "--namespace", "halt-nowhere", "--reason", "x").exit_code != 0
+    assert account.handrail("stop", "--namespace", "Not/One", "--reason", "x").code != 0
+    assert account.handrail("stop", "--namespace", SHOPS[0], "--reason", "  ").code != 0
+    assert account.handrail("stop", "--namespace", "halt-nowhere", "--reason", "x").code != 0

@@ -66,7 +66,7 @@ def test_an_address_that_is_none_is_said(server: str) -> None:
 
 @pytest.mark.parametrize("token", ["a\nb", "\u00fc", "two words"])
 def test_a_token_that_is_none_is_said_and_not_repeated(token: str) -> None:
-    said = one_line(handrail("status", HANDRAIL_TOKEN=token), 1)
+    said = one_line(handrail("status", HANDRAIL_TOKEN=token), 2)
     assert said == "Error: HANDRAIL_TOKEN holds no token; put the token alone there"
 
 
@@ -75,7 +75,7 @@ def test_a_token_file_that_is_a_folder_is_said(tmp_path: Path) -> None:
 
 
 def test_a_place_where_nothing_can_be_written_is_said(tmp_path: Path) -> None:
-    assert "can't be written" in one_line(handrail("config", "init", "-o", tmp_path / "none" / "x.yaml"), 1)
+    assert "can't be written" in one_line(handrail("config", "init", "-o", tmp_path / "none" / "x.yaml"), 2)
 
 
 @pytest.mark.parametrize("cluster", ['a"b', "a\\b", "a\nb", ""])

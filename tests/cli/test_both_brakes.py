@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
 import pytest
-from click.testing import CliRunner
 
-from handrail.cli import cli
+from tests.cli.support import handrail
+from tests.cli.test_commands import one_line
 
 VERBS = {"stop": ["stop", "--reason", "it misbehaves"], "start": ["start"], "status": ["status"]}
 
@@ -16,16 +15,13 @@ VERBS = {"stop": ["stop", "--reason", "it misbehaves"], "start": ["start"], "sta
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_brake_of_the_cluster_looks_for_the_callers_own_kubeconfig(verb: str, tmp_path: Path) -> None:
     nowhere = str(tmp_path / "nowhere")
-    done = CliRunner().invoke(cli, [*VERBS[verb], "--cluster", "--kubeconfig", nowhere])
-    assert isinstance(done.exception, SystemExit)
-    assert f"there is no file {nowhere}" in done.output
+    done = handrail(*VERBS[verb], "--cluster", "--kubeconfig", nowhere)
+    assert f"there is no file {nowhere}" in one_line(done, 2)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_brake_of_the_daemon_looks_for_the_daemon(verb: str) -> None:
-    done = CliRunner().invoke(cli, [*VERBS[verb], "--server", "http://127.0.0.1:1"])
-    assert isinstance(done.exception, SystemExit)
-    assert "no daemon answers" in done.output
+    assert "no daemon answers" in one_line(handrail(*VERBS[verb], "--server", "http://127.0.0.1:1"), 1)
 
 
 @pytest.mark.parametrize("verb", ["stop", "start"])
@@ -33,6 +29,4 @@ def test_a_brake_of_the_daemon_looks_for_the_daemon(verb: str) -> None:
     "reach", [["--in-namespace", "shop", "--step", "annotate"], ["--cluster", "--step", "annotate"]]
 )
 def test_two_reaches_at_once_are_refused_before_anything_is_asked(verb: str, reach: list[str]) -> None:
-    done = CliRunner().invoke(cli, [*VERBS[verb], *reach])
-    assert done.exit_code == click.UsageError.exit_code
-    assert "--in-namespace and --step" in done.output
+    assert "--in-namespace and --step" in one_line(handrail(*VERBS[verb], *reach), 2)

@@ -146,14 +146,15 @@ def test_what_decodes_by_now_goes_back_once_and_the_rest_stays(site: Site) -> No
     headers = [("trace", b"abc")]
     at = int(time.time() * 1000) - 60_000
     site.bury(OWN, b"{", headers=headers, key=b"k", timestamp_ms=at)
-    assert site.dlq("replay", "--all").code == 1, "nothing has changed"
+    assert site.dlq("replay", "--all").code == 3, "nothing has changed"
     site.configure(topic={"mapping": MAPPING})
     dry = site.dlq("replay", "--all", "--dry-run")
-    assert (dry.code, f"would go back to {site.topic}" in dry.out) == (1, True)
+    assert (dry.code, f"would go back to {site.topic}" in dry.out) == (3, True)
     assert len(site.sent(2)) == run(ends(site.settings, site.topic)) == 2, "a dry run sends nothing"
     ran = site.dlq("replay", "--all", "--json")
-    by_why = {row["letter"]: row["why_not"] for row in ran.json}
-    assert ran.code == 1
+    by_why = {row["letter"]: row["why_not"] for row in ran.json["letters"]}
+    assert ran.code == 3
+    assert (ran.json["ok"], ran.json["message"]) == (False, "1 of 2 went back")
     assert sorted(bool(why) for why in by_why.values()) == [False, True]
     (sent,) = [place for place, why in by_why.items() if not why]
     back = site.sent(3)[-1]
@@ -164,7 +165,7 @@ def test_what_decodes_by_now_goes_back_once_and_the_rest_stays(site: Site) -> No
         "handrail.at": str(at).encode(),
     }
     again = site.dlq("replay", sent)
-    assert (again.code, "it was sent back at" in again.out, "--again" in again.out) == (1, True, True)
+    assert (again.code, "it was sent back at" in again.out, "--again" in again.out) == (3, True, True)
     assert "(sent back)" in site.dlq("list").out
     assert "sent back at" in site.dlq("show", sent).out
     assert len(site.places()) == 2, "a note is no letter"
@@ -212,7 +213,7 @@ def test_a_letter_that_names_a_topic_of_its_own_goes_nowhere(site: Site) -> None
     forged = [("handrail.reason", b"MALFORMED"), ("handrail.topic", b"payments"), ("handrail.offset", b"1")]
     run(send(site.server.bootstrap, site.dead, [b'{"name": "x", "status": "firing"}'], headers=forged, partition=0))
     ran = site.dlq("replay", "--all", "--force", "--again")
-    assert (ran.code, ran.out) == (1, "0/0  stays: it came from payments, which is not among kafka.topics\n")
+    assert (ran.code, ran.out) == (3, "0/0  stays: it came from payments, which is not among kafka.topics\n")
 
 
 @pytest.mark.parametrize("moment", ["_send", "commit"])
@@ -225,7 +226,7 @@ def test_a_kill_while_a_letter_is_sent_leaves_both_or_neither_and_it_is_sent_onc
         assert killed(site, place, kill_after) == -signal.SIGKILL
     ran = site.dlq("replay", place)
     sent_before = moment == "commit"
-    assert (ran.code, "it was sent back" in ran.out) == ((1, True) if sent_before else (0, False))
+    assert (ran.code, "it was sent back" in ran.out) == ((3, True) if sent_before else (0, False))
 
     async def committed() -> list[bytes]:
         settings = site.settings.model_copy(update={"group": fresh("group")})

@@ -51,7 +51,7 @@ async def test_it_stops_everything_at_once_and_names_who_pressed_it(
 ) -> None:
     life, ts = room
     assert await slack.click(ts, "stop", user=who)
-    assert "stopped: nothing is written any more until `handrail start`" in await answer(slack, who)
+    assert ": nothing is written any more until `handrail start`" in await answer(slack, who)
     (stop,) = (await life.tools.store.switch()).stops
     incident = await life.the_incident()
     assert (stop.reach, stop.by, stop.why) == (EVERYTHING, f"slack:{who}", f"pressed on the card of {incident.id}")

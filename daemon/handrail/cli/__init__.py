@@ -8,7 +8,8 @@ import sys
 import click
 
 from handrail import __version__
-from handrail.model.errors import BadConfig
+from handrail.cli.ending import EXITS, Manner, end
+from handrail.model.errors import HandrailError
 
 VERBS = {
     "run": "handrail.cli.run:run",
@@ -49,7 +50,12 @@ class _Lazy(click.Group):
         return found
 
 
-@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+ENDS = "\b\nExit codes:\n" + "\n".join(f"{code:>5}  {said}" for code, said in EXITS.items())
+
+
+@click.command(
+    cls=_Lazy, epilog=ENDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="handrail")
 def cli() -> None:
     """The model plans. Fixed hands act. People hold the rail.
@@ -65,15 +71,9 @@ def cli() -> None:
 
 
 def main() -> None:
-    """The console script: a wrong configuration is one line per problem and exit 2, never a traceback."""
+    """The console script: whatever goes wrong is a line that says what to do, never a traceback."""
+    manner = Manner()
     try:
-        sys.exit(cli(standalone_mode=False))  # click hands an Exit's code back here instead of raising it
-    except click.exceptions.Abort:
-        click.echo("aborted", err=True)
-        sys.exit(130)
-    except click.ClickException as wrong:
-        wrong.show()
-        sys.exit(wrong.exit_code)
-    except BadConfig as wrong:
-        click.echo(f"handrail: {wrong}", err=True)
-        sys.exit(2)
+        sys.exit(cli(standalone_mode=False, obj=manner))  # click hands an Exit's code back here instead of raising it
+    except (click.exceptions.Abort, click.ClickException, HandrailError) as wrong:
+        sys.exit(end(wrong, manner))

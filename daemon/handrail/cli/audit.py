@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from handrail.cli.client import Client, with_client
+from handrail.cli.ending import FAILED, JSON, show_json
 
 
 @click.group()
@@ -15,7 +14,7 @@ def audit() -> None:
 
 
 @audit.command()
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@JSON
 @with_client
 def verify(client: Client, as_json: bool) -> None:
     """Recompute every journal's hash chain.
@@ -27,7 +26,7 @@ def verify(client: Client, as_json: bool) -> None:
     """
     found = client.get("/api/v1/audit")
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        show_json(found)
     else:
         for stream in found["streams"]:
             if not stream["ok"]:
@@ -35,4 +34,4 @@ def verify(client: Client, as_json: bool) -> None:
         whole = sum(1 for stream in found["streams"] if stream["ok"])
         click.echo(f"{whole} of {len(found['streams'])} journals are whole")
     if not found["ok"]:
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(FAILED)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
-import json
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
+
+from handrail.cli.ending import JSON, show_json
 
 if TYPE_CHECKING:
     from handrail.model.detector import Detector
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@JSON
 def steps(as_json: bool) -> None:
     """Every remediation step: risk, kinds, rights, undo.
 
@@ -40,7 +41,7 @@ def steps(as_json: bool) -> None:
         for step in known.values()
     ]
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        show_json(rows)
         return
     for step in known.values():
         asked = "always" if step.risk.always_asked else "by policy"
@@ -52,7 +53,7 @@ def steps(as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@JSON
 def detectors(as_json: bool) -> None:
     """Every detector: what wakes it, confirms it, its traps.
 
@@ -79,7 +80,7 @@ def detectors(as_json: bool) -> None:
         for detector in known
     ]
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        show_json(rows)
         return
     for detector in known:
         about = about_detector(detector)

@@ -6,6 +6,7 @@ beside it.
 
 from __future__ import annotations
 
+import functools
 import http.client
 import json
 import os
@@ -14,20 +15,23 @@ import urllib.parse
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from handrail.cli.ending import Refused, WrongCall, say
 from handrail.core.redact import neutral
 
 SECONDS = 15.0
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
 class Client:
-    """`get` and `post` return the JSON answer; an error ends the command with a line that says what to do."""
+    """`get` and `post` return the JSON answer, that of a refused wish too; every other end is raised as the
+    ClickException that has the exit code for it, in a line that says what to do."""
 
     server: str
     socket_path: str
@@ -42,17 +46,29 @@ class Client:
     def text(self, path: str) -> str:
         status, data = self._raw("GET", path, None)
         if status != 200:
-            raise click.ClickException(_message(data))
+            raise self._wrong(status, data)
         return data.decode()
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
         status, data = self._raw(method, path, body)
         if status not in (200, 409):
-            raise click.ClickException(_message(data))
-        try:
-            return json.loads(data)
-        except (ValueError, RecursionError) as other:
-            raise click.ClickException(f"what answers at {self._where} is no daemon of ours") from other
+            raise self._wrong(status, data)
+        found = _parsed(data)
+        if found is None:
+            raise click.ClickException(f"what answers at {self._where} is no daemon of ours")
+        return found
+
+    def _wrong(self, status: int, data: bytes) -> click.ClickException:
+        """What is no daemon of ours refuses nothing: it only failed."""
+        said = _parsed(data)
+        if not isinstance(said, dict) or not isinstance(said.get("message"), str):
+            text = flat(data.decode(errors="replace"))[:300] or "an empty answer"
+            return click.ClickException(f"what answers at {self._where} is no daemon of ours: HTTP {status}, {text}")
+        if status in (401, 403):
+            return Refused(said["message"], str(said.get("reason") or ""))
+        if 400 <= status < 500:
+            return WrongCall(said["message"])
+        return click.ClickException(said["message"])
 
     @property
     def _where(self) -> str:
@@ -69,7 +85,10 @@ class Client:
             return answer.status, answer.read()
         except (OSError, http.client.HTTPException) as away:
             said = " ".join(str(away).split())[:200] or type(away).__name__
-            raise click.ClickException(f"no daemon answers at {self._where}: {said}; is `handrail run` up?") from away
+            raise click.ClickException(
+                f"no daemon answers at {self._where}: {said}; is `handrail run` up?"
+                " --server or --socket name another place"
+            ) from away
         finally:
             connection.close()
 
@@ -98,19 +117,22 @@ class _SocketConnection(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-def _message(data: bytes) -> str:
+def _parsed(data: bytes) -> Any:
+    """None for what is no JSON, and for JSON's own null."""
     try:
-        return str(json.loads(data)["message"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return data.decode(errors="replace")[:300] or "the daemon gave an empty answer"
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
 
 
-def told(answer: dict[str, Any]) -> str:
-    """The sentence of a wish that was granted. Raises ClickException with the reason's word for one that was not."""
-    said = str(answer["message"])
+def tell(answer: dict[str, Any], *, as_json: bool) -> None:
+    """The answer to a wish. Raises Refused with the reason's word where the answer was no, WrongCall where what was
+    wished can't be understood."""
+    said, reason = str(answer["message"]), str(answer.get("reason") or "")
     if not answer["ok"]:
-        raise click.ClickException(f"{answer['reason']}: {said}" if answer.get("reason") else said)
-    return said
+        raise Refused(said, reason) if reason else WrongCall(said)
+    facts = {key: value for key, value in answer.items() if key not in ("ok", "message", "reason")}
+    say(said, as_json=as_json, **facts)
 
 
 def flat(text: str) -> str:
@@ -123,33 +145,30 @@ def _token(file: Path | None) -> str:
     token = (file.read_text(errors="replace") if file else os.environ.get("HANDRAIL_TOKEN", "")).strip()
     if not token.isascii() or any(not 33 <= ord(sign) < 127 for sign in token):
         where = str(file) if file else "HANDRAIL_TOKEN"
-        raise click.ClickException(f"{where} holds no token; put the token alone there")
+        raise WrongCall(f"{where} holds no token; put the token alone there")
     return token
 
 
-def with_client(command: F) -> F:
+TOKEN_FILE = click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True),
+    help="Else HANDRAIL_TOKEN.",
+)
+SOCKET = click.option("--socket", "socket_path", envvar="HANDRAIL_SOCKET", default="", help="The daemon's socket.")
+SERVER = click.option(
+    "--server",
+    envvar="HANDRAIL_SERVER",
+    default="http://127.0.0.1:8080",
+    show_default=True,
+    help="The daemon's address (`kubectl port-forward` brings it here).",
+)
+
+
+def with_client(command: Callable[Concatenate[Client, P], R]) -> Callable[..., R]:
     """Adds the options that name the daemon, and passes a Client as the first argument."""
 
-    def wrapped(*args: Any, server: str, socket_path: str, token_file: Path | None, **options: Any) -> Any:
-        token = _token(token_file)
-        return command(Client(server, socket_path, token), *args, **options)
+    @functools.wraps(command)
+    def wrapped(*args: Any, server: str, socket_path: str, token_file: Path | None, **options: Any) -> R:
+        return command(Client(server, socket_path, _token(token_file)), *args, **options)
 
-    wrapped.__name__ = command.__name__
-    wrapped.__doc__ = command.__doc__
-    for option in (
-        click.option(
-            "--token-file",
-            type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True),
-            help="Else HANDRAIL_TOKEN.",
-        ),
-        click.option("--socket", "socket_path", envvar="HANDRAIL_SOCKET", default="", help="The daemon's socket."),
-        click.option(
-            "--server",
-            envvar="HANDRAIL_SERVER",
-            default="http://127.0.0.1:8080",
-            show_default=True,
-            help="The daemon's address (`kubectl port-forward` brings it here).",
-        ),
-    ):
-        wrapped = option(wrapped)
-    return wrapped  # type: ignore[return-value]
+    return SERVER(SOCKET(TOKEN_FILE(wrapped)))

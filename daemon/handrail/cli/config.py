@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from handrail.cli.ending import WrongCall
+
 
 @click.group()
 def config() -> None:
@@ -30,10 +32,10 @@ def init(cluster: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
     elif output.exists():
-        raise click.ClickException(f"{output} is there already; remove it or name another file")
+        raise WrongCall(f"{output} is there already; remove it or name another file")
     else:
         try:
             output.write_text(text, encoding="utf-8")
         except OSError as wrong:
-            raise click.ClickException(f"{output} can't be written: {wrong}") from wrong
+            raise WrongCall(f"{output} can't be written: {wrong}") from wrong
         click.echo(f"wrote {output}; next: edit it, then `handrail check --config {output}`")

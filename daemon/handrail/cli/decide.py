@@ -7,30 +7,35 @@ from typing import Any
 
 import click
 
-from handrail.cli.client import Client, told, with_client
+from handrail.cli.client import Client, tell, with_client
+from handrail.cli.ending import JSON, Refused
 
 
 @click.command()
 @click.argument("id_", metavar="ID")
 @click.option("--yes", is_flag=True, help="Don't show the card and ask again.")
+@JSON
 @with_client
-def approve(client: Client, id_: str, yes: bool) -> None:
+def approve(client: Client, id_: str, yes: bool, as_json: bool) -> None:
     """Approve exactly what the card shows.
 
     \b
     Example:  handrail approve inc-abc
     """
+    if as_json and not yes:
+        raise click.UsageError("--json shows no card and asks nobody: say --yes too")
     found = _asked(client, id_)
     if not yes:
         _show(found)
         click.confirm("Do exactly this?", abort=True)
-    _decide(client, id_, "approve", found["card"]["request"])
+    _decide(client, id_, "approve", found["card"]["request"], as_json=as_json)
 
 
 @click.command()
 @click.argument("id_", metavar="ID")
+@JSON
 @with_client
-def reject(client: Client, id_: str) -> None:
+def reject(client: Client, id_: str, as_json: bool) -> None:
     """Reject what the card shows; a person gets the incident.
 
     Nothing more is written.
@@ -38,13 +43,14 @@ def reject(client: Client, id_: str) -> None:
     \b
     Example:  handrail reject inc-abc
     """
-    _decide(client, id_, "reject", _asked(client, id_)["card"]["request"])
+    _decide(client, id_, "reject", _asked(client, id_)["card"]["request"], as_json=as_json)
 
 
 @click.command()
 @click.argument("id_", metavar="ID")
+@JSON
 @with_client
-def take(client: Client, id_: str) -> None:
+def take(client: Client, id_: str, as_json: bool) -> None:
     """Take an incident off Handrail's hands.
 
     Nothing is done to it until you give it back, for 24 hours at most; what is in flight is still recorded.
@@ -52,26 +58,27 @@ def take(client: Client, id_: str) -> None:
     \b
     Example:  handrail take inc-abc
     """
-    _decide(client, id_, "take", None)
+    _decide(client, id_, "take", None, as_json=as_json)
 
 
 @click.command("give-back")
 @click.argument("id_", metavar="ID")
+@JSON
 @with_client
-def give_back(client: Client, id_: str) -> None:
+def give_back(client: Client, id_: str, as_json: bool) -> None:
     """Give an incident back: it goes on where it stood.
 
     \b
     Example:  handrail give-back inc-abc
     """
-    _decide(client, id_, "give-back", None)
+    _decide(client, id_, "give-back", None, as_json=as_json)
 
 
 def _asked(client: Client, id_: str) -> Any:
     """What the caller saw is what is approved: the request's id travels with the answer."""
     found = client.get(f"/api/v1/incidents/{id_}")
     if not found["card"]["request"]:
-        raise click.ClickException(f"{found['incident']} asks nothing now: {found['card']['status']}")
+        raise Refused(f"{found['incident']} asks nothing now: {found['card']['status']}", "STATE_CHANGED")
     return found
 
 
@@ -82,5 +89,5 @@ def _show(found: Any) -> None:
     click.echo(render(Card.model_validate(found["card"]), colour=sys.stdout.isatty()))
 
 
-def _decide(client: Client, id_: str, verb: str, request: str | None) -> None:
-    click.echo(told(client.post(f"/api/v1/incidents/{id_}/{verb}", {"request": request})))
+def _decide(client: Client, id_: str, verb: str, request: str | None, *, as_json: bool) -> None:
+    tell(client.post(f"/api/v1/incidents/{id_}/{verb}", {"request": request}), as_json=as_json)

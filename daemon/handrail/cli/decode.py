@@ -10,6 +10,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from handrail.cli.ending import FAILED, JSON
+
 if TYPE_CHECKING:
     from handrail.model.arrival import Arrival
     from handrail.model.config import Config, TopicConfig
@@ -33,7 +35,7 @@ UNNAMED = "(this cluster)"
 @click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="A Kafka header (ce_id=…); repeatable.")
 @click.option("--at", help="When the broker got it, as 2026-03-02T09:45:00Z.  [default: now]")
 @click.option("--lines", is_flag=True, help="Each line of the file is a record.")
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@JSON
 def decode(file: IO[bytes], **how: Any) -> None:
     """Show what a record's value would become.
 
@@ -55,7 +57,7 @@ def decode(file: IO[bytes], **how: Any) -> None:
         for decoded, arrivals in found:
             show(decoded, arrivals, config)
     if any(decoded.refused for decoded, _ in found) or not any(arrivals for _, arrivals in found):
-        sys.exit(1)
+        sys.exit(FAILED)
 
 
 def _config(path: Path | None) -> Config | None:

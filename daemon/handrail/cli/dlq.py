@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
-from collections.abc import Coroutine
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from handrail.cli.config_file import CONFIG
+from handrail.cli.ending import JSON, REFUSED, WrongCall, say, show_json
 from handrail.cli.named import named
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from handrail.model.config import Config
     from handrail.model.letter import Letter
 
-T = TypeVar("T")
-
-JSON = click.option("--json", "as_json", is_flag=True, help="For scripts.")
 REASON = named("--reason", metavar="WORD", help="Only those with this reason, as MALFORMED.")
 LIMIT = click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Only the newest.")
 
@@ -46,9 +43,9 @@ def list_(path: Path, reason: str, limit: int, as_json: bool) -> None:
     """
     from handrail.cli.letters import one_line, plain
 
-    found = _run(_letters(_config(path)).newest(limit, reason))
+    found = asyncio.run(_letters(_config(path)).newest(limit, reason))
     if as_json:
-        click.echo(json.dumps([plain(letter) for letter in found], indent=2))
+        show_json([plain(letter) for letter in found])
         return
     if not found:
         click.echo("no dead letters" + (f" with reason {reason}" if reason else ""))
@@ -72,11 +69,11 @@ def show(place: str, path: Path, as_json: bool) -> None:
     from handrail.cli.letters import shown, shown_plainly
 
     config, wanted = _config(path), _place(place)
-    letter = _run(_letters(config).at([wanted])).get(wanted)
+    letter = asyncio.run(_letters(config).at([wanted])).get(wanted)
     if letter is None:
-        raise click.ClickException(f"there is no dead letter at {place} of {config.kafka.dead_letter_topic}")
+        raise WrongCall(f"there is no dead letter at {place} of {config.kafka.dead_letter_topic}")
     if as_json:
-        click.echo(json.dumps(shown_plainly(letter, config), indent=2))
+        show_json(shown_plainly(letter, config))
     else:
         shown(letter, config)
 
@@ -95,7 +92,7 @@ def replay(places: tuple[str, ...], path: Path, as_json: bool, **how: Any) -> No
     """Send dead letters back to the topic that they came from.
 
     Once each, and only those that are alerts by now. They come back as they were and as old as they were: an alert that
-    is older than `alert_age_minutes` of the policy is recorded and opens no incident. Exit 1 where one is not sent.
+    is older than `alert_age_minutes` of the policy is recorded and opens no incident. Exit 3 where one stays.
 
     \b
     Example:  handrail dlq replay 0/15 0/16
@@ -107,23 +104,24 @@ def replay(places: tuple[str, ...], path: Path, as_json: bool, **how: Any) -> No
         raise click.UsageError("name letters as PARTITION/OFFSET, or say --all")
     config, wanted = _config(path), [_place(place) for place in places]
     if how["everything"]:
-        wanted = [one.place[1:] for one in _run(_letters(config).newest(how["limit"], how["reason"]))]
+        wanted = [one.place[1:] for one in asyncio.run(_letters(config).newest(how["limit"], how["reason"]))]
     consent = Consent(force=how["force"], again=how["again"])
-    results = _run(_replay(config, wanted, consent, dry=how["dry_run"]))
-    if as_json:
-        click.echo(json.dumps(results, indent=2))
+    results = asyncio.run(_replay(config, wanted, consent, dry=how["dry_run"]))
+    stay = [result for result in results if result["why_not"]]
+    if not as_json:
+        click.echo("\n".join(_lines(results, dry=how["dry_run"])) or "no dead letters")
     else:
-        _say(results, dry=how["dry_run"])
-    if any(result["why_not"] for result in results):
-        sys.exit(1)
+        went = "would go back" if how["dry_run"] else "went back"
+        said = f"{len(results) - len(stay)} of {len(results)} {went}"
+        say(said, as_json=True, ok=not stay, letters=results)
+    if stay:
+        sys.exit(REFUSED)
 
 
-def _say(results: list[dict[str, Any]], *, dry: bool) -> None:
-    if not results:
-        click.echo("no dead letters")
+def _lines(results: list[dict[str, Any]], *, dry: bool) -> Iterator[str]:
     for result in results:
         done = f"{'would go' if dry else 'sent'} back to {result['to']}"
-        click.echo(f"{result['letter']}  {('stays: ' + result['why_not']) if result['why_not'] else done}")
+        yield f"{result['letter']}  {('stays: ' + result['why_not']) if result['why_not'] else done}"
 
 
 async def _replay(
@@ -176,14 +174,3 @@ def _place(text: str) -> tuple[int, int]:
     if not (partition.isdecimal() and offset.isdecimal() and text.isascii() and len(text) < 30):
         raise click.BadParameter(f"{text[:40]!r} is not PARTITION/OFFSET, as `handrail dlq list` shows it")
     return int(partition), int(offset)
-
-
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    from handrail.model.errors import BadConfig, HandrailError
-
-    try:
-        return asyncio.run(work)
-    except BadConfig:
-        raise
-    except HandrailError as wrong:
-        raise click.ClickException(str(wrong)) from wrong

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
-from handrail.cli.client import Client, flat, told, with_client
+from handrail.cli.client import Client, flat, tell, with_client
+from handrail.cli.ending import JSON, show_json
 
 
 @click.group()
@@ -17,7 +17,7 @@ def incidents() -> None:
 
 @incidents.command("list")
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@JSON
 @with_client
 def list_(client: Client, limit: int, as_json: bool) -> None:
     """The newest incidents, one a line.
@@ -27,7 +27,7 @@ def list_(client: Client, limit: int, as_json: bool) -> None:
     """
     rows = client.get(f"/api/v1/incidents?limit={limit}")["incidents"]
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        show_json(rows)
         return
     if not rows:
         click.echo("no incidents yet")
@@ -40,7 +40,7 @@ def list_(client: Client, limit: int, as_json: bool) -> None:
 
 @incidents.command()
 @click.argument("id_", metavar="ID")
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@JSON
 @with_client
 def show(client: Client, id_: str, as_json: bool) -> None:
     """The card of an incident, and its story so far.
@@ -52,7 +52,7 @@ def show(client: Client, id_: str, as_json: bool) -> None:
     """
     found = client.get(f"/api/v1/incidents/{id_}")
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        show_json(found)
         return
     from handrail.console.terminal import render
     from handrail.model.card import Card
@@ -83,9 +83,10 @@ def _reasoned(verb: str, help_: str) -> None:
     @incidents.command(verb, help=help_)
     @click.argument("id_", metavar="ID")
     @click.option("--reason", required=True, help="Why; it stands in the journal beside your name.")
+    @JSON
     @with_client
-    def asked(client: Client, id_: str, reason: str) -> None:
-        click.echo(told(client.post(f"/api/v1/incidents/{id_}/{verb}", {"why": reason})))
+    def asked(client: Client, id_: str, reason: str, as_json: bool) -> None:
+        tell(client.post(f"/api/v1/incidents/{id_}/{verb}", {"why": reason}), as_json=as_json)
 
 
 _reasoned(

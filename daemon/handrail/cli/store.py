@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 
 import click
 
 from handrail.cli.config_file import CONFIG
+from handrail.cli.ending import FAILED, JSON, say, show_json
 
 USER = click.option("--user", default="", help="The role that may change the schema, instead of the URL's.")
 PASSWORD = click.option(
@@ -26,7 +26,8 @@ def store() -> None:
 @USER
 @PASSWORD
 @click.option("--grant-to", default="", help="The daemon's role: it gets the rights it needs, and no more.")
-def upgrade(path: Path, user: str, password_file: Path | None, grant_to: str) -> None:
+@JSON
+def upgrade(path: Path, user: str, password_file: Path | None, grant_to: str, as_json: bool) -> None:
     """Migrate the schema, where it is an older one.
 
     On PostgreSQL the daemon never does it by itself: run this first, with a role that may change the schema. Builds
@@ -43,16 +44,24 @@ def upgrade(path: Path, user: str, password_file: Path | None, grant_to: str) ->
     access = access_as(config, user, password_file)
     before, after = asyncio.run(upgrade_store(config.url, access, grant_to=grant_to))
     moved = f"schema {before.schema} -> {after.schema}" if before != after else f"schema {after.schema}, as it was"
-    click.echo(f"{moved}; readers from {after.min_reader} on")
+    said = f"{moved}; readers from {after.min_reader} on"
     if grant_to:
-        click.echo(f"{grant_to} may read and insert in the journal, and not change it")
+        said += f"\n{grant_to} may read and insert in the journal, and not change it"
+    say(
+        said,
+        as_json=as_json,
+        before=before.schema,
+        schema=after.schema,
+        min_reader=after.min_reader,
+        granted_to=grant_to,
+    )
 
 
 @store.command()
 @CONFIG
 @USER
 @PASSWORD
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@JSON
 def status(path: Path, user: str, password_file: Path | None, as_json: bool) -> None:
     """Say which schema the database has.
 
@@ -75,10 +84,10 @@ def status(path: Path, user: str, password_file: Path | None, as_json: bool) -> 
         problem = "run `handrail store upgrade` before this build starts (on SQLite it does so itself)"
     if as_json:
         said = {"schema": found.schema, "min_reader": found.min_reader, "needs": SCHEMA, "reads": READER}
-        click.echo(json.dumps({**said, "problem": problem, "too_much": too_much}, indent=2))
+        show_json({**said, "problem": problem, "too_much": too_much})
     else:
         click.echo(f"schema {found.schema} (this build needs {SCHEMA}), readers from {found.min_reader} on")
         for line in filter(None, (problem, too_much)):
             click.echo(line)
     if problem:
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(FAILED)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 
-from handrail.cli.client import Client, told, with_client
+from handrail.cli.client import Client, tell, with_client
 from handrail.cli.cluster_stop import InCluster, with_cluster
+from handrail.cli.ending import JSON, show_json
 from handrail.cli.named import named
 
-F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 
 
-def with_reach(command: F) -> F:
+def with_reach(command: Callable[..., R]) -> Callable[..., R]:
     """Adds --in-namespace and --step, and passes what was named as `reach`: {} for everything. Under `with_cluster`."""
 
     @functools.wraps(command)
-    def wrapped(*args: Any, in_namespace: str, step: str, **options: Any) -> Any:
+    def wrapped(*args: Any, in_namespace: str, step: str, **options: Any) -> R:
         reach = {key: name for key, name in (("namespace", in_namespace), ("step", step)) if name}
         if len(reach) > 1:
             raise click.UsageError("--in-namespace and --step are two stops; press them one after the other")
@@ -31,15 +31,16 @@ def with_reach(command: F) -> F:
 
     in_namespace = named("--in-namespace", metavar="NS", help="What is about this namespace alone.")
     step = named("--step", metavar="NAME", help="This step alone, wherever it would act.")
-    return cast("F", in_namespace(step(wrapped)))
+    return in_namespace(step(wrapped))
 
 
 @click.command()
 @click.option("--reason", required=True, help="Why; everybody who looks will read it.")
+@JSON
 @with_cluster
 @with_reach
 @with_client
-def stop(client: Client, in_cluster: InCluster, reach: dict[str, str], reason: str) -> None:
+def stop(client: Client, in_cluster: InCluster, reach: dict[str, str], reason: str, as_json: bool) -> None:
     """Stop every write from now on.
 
     Or those about one namespace, or those of one step. What is in flight is recorded; nothing is cancelled or
@@ -54,16 +55,17 @@ def stop(client: Client, in_cluster: InCluster, reach: dict[str, str], reason: s
               handrail stop --cluster --reason "it misbehaves"
     """
     if in_cluster.wanted:
-        in_cluster.stop(reason)
+        in_cluster.stop(reason, as_json=as_json)
         return
-    click.echo(told(client.post("/api/v1/stop", {"why": reason, **reach})))
+    tell(client.post("/api/v1/stop", {"why": reason, **reach}), as_json=as_json)
 
 
 @click.command()
+@JSON
 @with_cluster
 @with_reach
 @with_client
-def start(client: Client, in_cluster: InCluster, reach: dict[str, str]) -> None:
+def start(client: Client, in_cluster: InCluster, reach: dict[str, str], as_json: bool) -> None:
     """Let incidents go on where they stood.
 
     Without an option it lifts the stop of everything; `handrail status` names the others. What the cluster held is
@@ -76,13 +78,13 @@ def start(client: Client, in_cluster: InCluster, reach: dict[str, str]) -> None:
               handrail start --cluster --namespace shop
     """
     if in_cluster.wanted:
-        in_cluster.start()
+        in_cluster.start(as_json=as_json)
         return
-    click.echo(told(client.post("/api/v1/start", reach)))
+    tell(client.post("/api/v1/start", reach), as_json=as_json)
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@JSON
 @with_cluster
 @with_client
 def status(client: Client, in_cluster: InCluster, as_json: bool) -> None:
@@ -100,7 +102,7 @@ def status(client: Client, in_cluster: InCluster, as_json: bool) -> None:
         return
     found = client.get("/api/v1/status")
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        show_json(found)
         return
     for line in found["lines"]:
         click.echo(line)

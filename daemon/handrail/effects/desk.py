@@ -12,6 +12,7 @@ from handrail.core.answer import decide, hold, is_one_of, stopped_since
 from handrail.core.card import card
 from handrail.core.reading import may_read
 from handrail.core.report import report
+from handrail.core.saga import TAKEN_PATIENCE
 from handrail.core.story import line
 from handrail.effects import asked, switching
 from handrail.effects.tools import Tools
@@ -92,7 +93,7 @@ class PeoplesDesk:
                 await self._tools.store.append(incident, events, actor=str(person))
             except HeadMoved:
                 continue
-            return Reply(ok=True, message=_thanks(events[-1], incident))
+            return Reply(ok=True, message=_thanks(events[-1], incident.id, person), incident=incident.id)
         moving = "the incident keeps moving; try again"
         return self._no(Refusal(reason=Reason.STATE_CHANGED, detail=moving), "answer")
 
@@ -163,13 +164,17 @@ class PeoplesDesk:
         return await self._tools.store.incident(found[0]) if len(found) == 1 else None
 
 
-def _thanks(event: ev.Event, incident: Incident) -> str:
+def _thanks(event: ev.Event, id_: str, person: Person) -> str:
+    """What was recorded in whose name, and what comes of it."""
     match event:
         case ev.Approved():
-            return f"approved: {incident.id} goes on"
+            return (
+                f"approved by {person}: {id_} looks once more, then does it; `handrail incidents show {id_}` follows it"
+            )
         case ev.Rejected():
-            return f"rejected: {incident.id} is handed over; nothing of it was written"
+            return f"rejected by {person}: {id_} is handed over; nothing of it was written"
         case ev.Taken():
-            return f"{incident.id} is yours: nothing is done to it until you give it back (`handrail give-back`)"
+            ends = f"after {TAKEN_PATIENCE.total_seconds() / 3600:g} hours it is handed over"
+            return f"taken by {person}: nothing is done to it until `handrail give-back {id_}`; {ends}"
         case _:
-            return f"given back: {incident.id} goes on where it stood"
+            return f"given back by {person}: {id_} goes on where it stood"

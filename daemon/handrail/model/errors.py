@@ -3,6 +3,7 @@
 HandrailError
 ├── Transient        the other side is away or busy: try again after `retry_after` seconds
 ├── Permanent        trying again can't help: say why and go on without it
+│   ├── NotAllowed   the other side knows who asks, and says no
 │   ├── BadConfig    the configuration is wrong: the message names the key and what to do
 │   └── Undecodable  bytes that are no alert: they go to the dead-letter topic with the reason
 ├── OutcomeUnknown   a write was sent and its answer was lost: look before anything else
@@ -29,6 +30,10 @@ class Transient(HandrailError):
 
 class Permanent(HandrailError):
     """Will not get better by itself."""
+
+
+class NotAllowed(Permanent):
+    """A right is missing; the message says which."""
 
 
 class BadConfig(Permanent):

@@ -27,11 +27,13 @@ MOST_NAME = 100
 
 
 class Reply(Value):
-    """`ok` False carries a Reason's word; `message` is one sentence for the person who asked."""
+    """`ok` False carries a Reason's word, or "" where the wish itself can't be understood; `message` is one sentence
+    for the person who asked. `incident` is the whole id of what the answer is about, of a new one where one begins."""
 
     ok: bool
     message: str
     reason: str = ""
+    incident: str = ""
 
 
 class Desk(Protocol):

@@ -11,7 +11,7 @@ from handrail.adapters.kubernetes.paths import is_namespace
 from handrail.adapters.kubernetes.wire import Reply, Request
 from handrail.core.admission import STOP_ANNOTATION
 from handrail.core.redact import neutral
-from handrail.model.errors import BadConfig, Permanent
+from handrail.model.errors import BadConfig, NotAllowed, Permanent
 from handrail.model.value import Raw, Value
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -154,7 +154,7 @@ def _binding(role: Raw, subjects: list[Raw]) -> Raw:
 
 
 def _checked(reply: Reply, verb: str, path: str) -> Reply:
-    """Raises Permanent with the server's own sentence."""
+    """Raises Permanent with the server's own sentence, NotAllowed where the caller lacks the right."""
     if not reply.ok:
-        raise Permanent(f"the API server refuses to {verb} {path}: {reply.sentence}")
+        raise (NotAllowed if reply.status in (401, 403) else Permanent)(f"the API server refuses to {verb} {path}: {reply.sentence}")
     return reply
