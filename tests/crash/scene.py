@@ -65,6 +65,9 @@ class Scene:
         policy = {"version": 1, "rules": [rule], "approvers": people, "operators": people}
         if "storm" in Policy.model_fields:
             policy["storm"] = {"targets": 10_000}  # many at once is what is tried
+        if "budgets" in Policy.model_fields:
+            wide = {"most": 1000}
+            policy["budgets"] = {"per_cluster": wide, "per_risk": {"disruptive": wide}, "at_once": 1000}
         return policy
 
     async def prepare(self, bad: str) -> None:
