@@ -17,6 +17,7 @@ from handrail.effects.tick import Ticking
 from handrail.model import events as ev
 from handrail.model.condition import Condition
 from handrail.model.incident import Incident, State
+from handrail.model.policy import StormLimit
 from handrail.model.reason import Reason
 from tests.breaks.test_telling import Channel
 from tests.factories import NOW, an_incident_in
@@ -56,14 +57,14 @@ async def make(shop: Shop, *names: str, image: str = GOOD) -> None:
     await shop.live(10)
 
 
-async def minutes(life: Rig, ticking: Ticking, teller: Teller, count: float) -> None:
-    """The daemon's loops, ten seconds at a time."""
-    for _ in range(int(count * 6)):
+async def minutes(life: Rig, ticking: Ticking, teller: Teller, count: float, *, seconds: int = 10) -> None:
+    """The daemon's loops, so many seconds at a time."""
+    for _ in range(int(count * 60 / seconds)):
         await ticking.tick()
         while await life._round():
             pass
         await teller.tell_all()
-        life.shop.clock.advance(10)
+        life.shop.clock.advance(seconds)
         life.shop.simulator.cluster.settle()
 
 
@@ -210,16 +211,42 @@ def grown(incident: Incident, event: ev.Event, at: datetime) -> Incident:
     return apply(incident, entry, cluster="prod")
 
 
-def test_whoever_has_waited_for_six_hours_goes_to_a_person() -> None:
+LIMITS = StormLimit(wait_minutes=30)
+LATE = NOW + timedelta(minutes=30)
+
+
+def waiting(state: State) -> Incident:
+    """Since NOW, for the end of a storm."""
     incident = an_incident_in(State.PLANNING)
-    first = storm.hold(incident, STORM, False, NOW)
+    first = storm.hold(incident, STORM, LIMITS, storm.Turn(), NOW)
     assert isinstance(first, ev.Silenced)
-    waiting = grown(incident, first, NOW)
-    late = NOW + storm.LONGEST
-    assert isinstance(storm.hold(waiting, STORM, False, late), ev.Silenced)
-    over = storm.hold(waiting, STORM, False, late + timedelta(seconds=1))
+    return grown(incident, first, NOW).model_copy(update={"state": state})
+
+
+def test_in_a_storm_nobody_waits_longer_than_policy_says_and_then_it_is_looked_at_and_given_to_a_person() -> None:
+    on = STORM.model_copy(update={"until": LATE + timedelta(hours=1)})
+    early = LATE - timedelta(minutes=1)
+    held = storm.hold(waiting(State.GATHERING), on, LIMITS, storm.Turn(), early)
+    assert isinstance(held, ev.Silenced)
+    assert held.until == LATE, "not until the storm is over"
+    assert storm.hold(waiting(State.GATHERING), on, LIMITS, storm.Turn(), LATE) is None, "it is looked at"
+    given = storm.hold(waiting(State.PLANNING), on, LIMITS, storm.Turn(asked=False), LATE)
+    assert isinstance(given, ev.HandedOver)
+    assert given.detail.startswith(
+        "the storm still goes on, and it has waited for 30 minutes; `handrail incidents retry"
+    )
+    others = storm.hold(waiting(State.PLANNING), on, LIMITS, storm.Turn(given=False), LATE)
+    assert isinstance(others, ev.Silenced)
+    assert others.until == LATE + storm.TURN
+
+
+def test_after_a_storm_who_lets_others_go_first_goes_to_a_person_in_the_end() -> None:
+    after = NOW + storm.LONGEST
+    behind = storm.Turn(asked=False)
+    assert isinstance(storm.hold(waiting(State.PLANNING), None, LIMITS, behind, after), ev.Silenced)
+    over = storm.hold(waiting(State.PLANNING), None, LIMITS, behind, after + timedelta(seconds=1))
     assert isinstance(over, ev.HandedOver)
-    assert over.detail == "it has waited for 6 hours since the storm began"
+    assert over.detail == "it has waited for 2 hours since the storm began"
 
 
 def test_a_wait_that_ended_in_a_question_is_not_counted_into_the_next_storm() -> None:
@@ -227,6 +254,6 @@ def test_a_wait_that_ended_in_a_question_is_not_counted_into_the_next_storm() ->
     assert incident.request is not None
     before = an_incident_in(State.REHEARSING).model_copy(update={"storm_at": NOW})
     asked = grown(before, ev.Asked(request=incident.request), NOW + timedelta(minutes=10))
-    late = NOW + storm.LONGEST + timedelta(minutes=1)
+    late = NOW + timedelta(hours=6)
     voided = grown(asked, ev.Voided(reason=Reason.STATE_CHANGED, detail="looking again"), late)
-    assert isinstance(storm.hold(voided, STORM, False, late), ev.Silenced)
+    assert isinstance(storm.hold(voided, STORM, LIMITS, storm.Turn(), late), ev.Silenced)

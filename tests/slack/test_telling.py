@@ -13,10 +13,13 @@ from handrail.adapters.slack import SlackDesk
 from handrail.adapters.store import IncidentRow, Store, Telling
 from handrail.adapters.telling import Teller
 from handrail.adapters.webhook import Webhook
+from handrail.core import storm
 from handrail.core.story import line
 from handrail.model import events as ev
+from handrail.model.condition import Condition
 from handrail.model.errors import Transient, UnknownEvent
 from handrail.model.incident import Incident, State
+from handrail.model.policy import StormLimit
 from handrail.model.reason import Reason
 from tests.card import journals as j
 from tests.factories import CLUSTER, FakeTime, an_alert, story_to
@@ -357,4 +360,39 @@ async def test_with_the_real_store_a_story_is_told_once_from_alert_to_end(
     (card, *thread) = slack.messages(CHANNEL)
     assert "RESOLVED" in card.everything()
     assert len(thread) == len(lines)
+    assert slack.warnings == []
+
+
+def a_page(over: bool) -> tuple[ev.Event, ...]:
+    """Of a storm that began at T0."""
+    limit, end = StormLimit(), j.T0 + timedelta(minutes=9)
+    stands = Condition(identity="page", reason=Reason.STORM, what="alerts of 25 objects", since=j.T0, until=end)
+    alert = storm.alert(stands, CLUSTER)
+    opened = ev.Opened(
+        alert=alert, source=j.SOURCE, target=None, findings=(storm.finding(stands),), identity="page", episode="e"
+    )
+    seen = storm.Seen(count=storm.Count(owners=25, newest=j.T0), alerts=40)
+    told = (opened, storm.counted(seen, stands, limit, 25))
+    return (*told, storm.over(j.incident(told), end)) if over else told
+
+
+async def test_the_page_of_a_storm_that_slack_slept_through_is_told_when_it_is_back_and_to_the_webhook_meanwhile(
+    store: Journals, teller: Teller, slack: FakeSlack, clock: Clock, hook: FakeWebhook
+) -> None:
+    slack.fail("*", "service_unavailable", 503, times=100)
+    for over in (False, True):
+        store.grow(a_page(over))
+        for _ in range(10):
+            await teller.tell_all()
+            clock.forward(6)
+    assert [post.body["state"] for post in hook.accepted] == ["opened", "SUPPRESSED"]
+    assert "`handrail incidents retry ID --reason TEXT`" in hook.accepted[0].body["next_action"]
+    slack.clear_faults()
+    clock.forward(6)
+    await teller.tell_all()
+    (card,) = [message for message in slack.messages(CHANNEL) if not message.is_reply]
+    ends = "the storm is over since 12:09:00 UTC; 40 alerts about 25 objects since 11:55:00 UTC; 25 waited"
+    assert ends in card.everything()
+    assert [line for line in said(slack) if ends.removeprefix("the") in line]
+    assert await store.untold() == ()
     assert slack.warnings == []

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
+from handrail.core import storm
 from handrail.core.fold import fold
 from handrail.model import events as ev
 from handrail.model.approval import Person
@@ -35,6 +36,15 @@ def cancel(incident: Incident, person: Person, why: str) -> tuple[ev.Event, ...]
     if incident.cancelled is not None:
         return _no(Reason.STATE_CHANGED, f"{incident.cancelled.by} has cancelled {incident.id} already")
     return (ev.Cancelled(by=person, why=why),)
+
+
+def let_go(incident: Incident, person: Person, why: str) -> tuple[ev.Event, ...]:
+    """Of one that waits for the end of a storm: it ends there, so that another try can go on with it at once. () for
+    any other."""
+    if not storm.waits(incident):
+        return ()
+    detail = f"{person} goes on with it in the storm, as another try: {why}"
+    return ev.Cancelled(by=person, why=why), ev.HandedOver(reason=Reason.CANCELLED, detail=detail)
 
 
 def begin(way: Way, entries: Sequence[ev.Entry], new: str, person: Person, why: str) -> Begun | Refusal:

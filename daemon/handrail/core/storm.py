@@ -2,8 +2,10 @@
 
 Alerts of many objects at once are nearly always one cause that none of them shows. Owners are counted: what the labels
 name, and for a pod what gathering finds to own it. While it may still turn out a storm, owners are looked up and
-nothing is planned. In a storm people get one page, nothing is asked and nothing written; what waits is looked at again
-on the live object afterwards, and asked about a few at a time.
+nothing is planned. In a storm people get one page, nothing is asked and nothing written but what a person asks for by
+name; what waits is looked at again on the live object afterwards, and asked about a few at a time. A storm may never
+end, since anybody who may send alerts can keep one up: so nobody waits for it longer than policy says
+(docs/adr/0010-patience-in-a-storm.md).
 """
 
 from __future__ import annotations
@@ -11,16 +13,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from handrail.core.correlate import identity as identity_of
-from handrail.core.words import clock, one_line, plural
+from handrail.core.words import clock, one_line, plural, span
 from handrail.model import events as ev
 from handrail.model.alert import Alert
 from handrail.model.condition import Condition
 from handrail.model.finding import Cause, Finding, Handling
 from handrail.model.incident import Incident, State
 from handrail.model.policy import StormLimit
-from handrail.model.reason import Reason
+from handrail.model.reason import Reason, Refusal
 from handrail.model.value import Value
 
 NAME = "Handrail: alert storm"
@@ -34,10 +37,14 @@ PATIENCE = timedelta(minutes=2)
 good a reason to leave people alone."""
 
 TURN = timedelta(minutes=5)
-"""Who must let others go first looks anew after that: most get well meanwhile."""
+"""Who must let others go first looks anew after that: most get well meanwhile. So few are given to people in that time,
+too: nobody reads hundreds."""
 
-LONGEST = timedelta(hours=6)
-"""After that it is a person's, whatever goes on around it."""
+LONGEST = timedelta(hours=2)
+"""After a storm, of those that let others go first: then it is a person's."""
+
+PAGE_AGE = timedelta(hours=6)
+"""So old may a storm's beginning be when its page is opened."""
 
 MOST_NAMES = 10
 
@@ -166,34 +173,110 @@ def _listed(found: Iterable[ev.Counted]) -> str:
     return ", ".join(f"{one_line(one.name, 60)} {one.times}" for one in found)
 
 
+def asked_for(incident: Incident) -> bool:
+    """By a person, by name: another try, or an undo."""
+    return bool(incident.taking_back) or (incident.follows is not None and incident.follows.how != "alert")
+
+
+def concerning(incident: Incident, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """What a person asked for is not kept from that person by a storm; it is by all else."""
+    spared = asked_for(incident)
+    return tuple(one for one in conditions if not (spared and one.reason is Reason.STORM))
+
+
+def waits(incident: Incident) -> bool:
+    """For the end of a storm, or for its turn."""
+    return incident.state in WAITS and incident.silenced is not None and incident.silenced.reason is Reason.STORM
+
+
 def may_wait(incident: Incident) -> bool:
-    """What a person asked for is not kept from that person."""
-    asked_for = incident.taking_back or (incident.follows is not None and incident.follows.how != "alert")
-    return incident.state in WAITS and not asked_for and not is_page(incident)
+    return incident.state in WAITS and not asked_for(incident) and not is_page(incident)
 
 
-def hold(incident: Incident, storm: Condition | None, its_turn: bool, now: datetime) -> ev.Event | None:
-    """What to record instead of going on; None lets it go on."""
+class Turn(NamedTuple):
+    """Whose turn it is: `asked` to be asked about, `given` to be given to a person."""
+
+    asked: bool = True
+    given: bool = True
+
+
+def overdue(incident: Incident, limit: StormLimit, now: datetime) -> bool:
+    """It has waited for the end of a storm for as long as anything may."""
+    return incident.storm_at is not None and now - incident.storm_at >= timedelta(minutes=limit.wait_minutes)
+
+
+def hold(incident: Incident, storm: Condition | None, limit: StormLimit, turn: Turn, now: datetime) -> ev.Event | None:
+    """What to record instead of going on; None lets it go on. Who has waited for long enough is looked at, storm or
+    not: what is well ends quietly, what is not is a person's."""
     if not may_wait(incident):
         return None
-    since = incident.storm_at
     if storm is not None:
-        return _given_up(since, now) or ev.Silenced(until=storm.until, reason=Reason.STORM, detail=storm.what)
-    if since is None or its_turn or incident.state is not State.PLANNING:
+        return _in_storm(incident, storm, limit, turn, now)
+    since = incident.storm_at
+    if since is None or turn.asked or incident.state is not State.PLANNING:
         return None
-    detail = f"it fired in a storm, and {FEW} others that are not well go first"
-    return _given_up(since, now) or ev.Silenced(until=now + TURN, reason=Reason.STORM, detail=detail)
+    if now - since > LONGEST and turn.given:
+        hours = int(LONGEST.total_seconds() // 3600)
+        return ev.HandedOver(reason=Reason.STORM, detail=f"it has waited for {hours} hours since the storm began")
+    return _let_others(f"it fired in a storm, and {FEW} others that are not well go first", now)
 
 
-def _given_up(since: datetime | None, now: datetime) -> ev.HandedOver | None:
-    if since is None or now - since <= LONGEST:
+def _in_storm(incident: Incident, storm: Condition, limit: StormLimit, turn: Turn, now: datetime) -> ev.Event | None:
+    if not overdue(incident, limit, now):
+        at_most = (incident.storm_at or now) + timedelta(minutes=limit.wait_minutes)
+        return ev.Silenced(until=min(storm.until, at_most), reason=Reason.STORM, detail=storm.what)
+    if incident.state is State.GATHERING:
         return None
-    hours = int(LONGEST.total_seconds() // 3600)
-    return ev.HandedOver(reason=Reason.STORM, detail=f"it has waited for {hours} hours since the storm began")
+    return still_on(incident, limit, now) if turn.given else _let_others(f"{STILL}, and others go first", now)
+
+
+STILL = "the storm still goes on"
+
+
+def still_on(incident: Incident, limit: StormLimit, now: datetime, what: str = "") -> ev.HandedOver:
+    """Given to a person, who can have it gone on with. `what` is what was found of it."""
+    waited = plural(int((now - (incident.storm_at or now)).total_seconds() // 60), "minute")
+    found = f": {what}" if what else ""
+    detail = f"{STILL}, and it has waited for {waited}{found}; `handrail incidents retry {incident.id}` goes on with it"
+    return ev.HandedOver(reason=Reason.STORM, detail=detail)
+
+
+def _let_others(why: str, now: datetime) -> ev.Silenced:
+    return ev.Silenced(until=now + TURN, reason=Reason.STORM, detail=why)
+
+
+def not_found(incident: Incident, no: Refusal, given: bool, page: str, now: datetime) -> ev.Event | None:
+    """Of one that fired in a storm and whose object can't be looked at. None hands it over like any other.
+
+    An object that is not there is no reason to call anybody beside the page: else whoever sends alerts about objects
+    that he made up, by the thousand, fills the channel. It opens again if it fires again.
+    """
+    if incident.storm_at is None or asked_for(incident):
+        return None
+    if no.reason is Reason.TARGET_GONE:
+        detail = f"it fired in a storm, and {no.detail}"
+        return ev.Suppressed(reason=Reason.STORM, detail=detail, into=page)
+    return None if given else _let_others(f"it fired in a storm, and others go first ({no.reason})", now)
+
+
+def again(incident: Incident, limit: StormLimit, waiting: int, longest: Iterable[str], now: datetime) -> str:
+    """The note on the page that it still goes on, each time that the wait that policy allows is over once more; ""
+    for none. `longest` are those that have waited longest, as people name them."""
+    before, now_ = _waits(incident, limit, incident.storm_told_at), _waits(incident, limit, now)
+    if now_ <= before:
+        return ""
+    some = "; ".join(one_line(one, 100) for one in longest)
+    those = f", longest of all {some}" if some else ""
+    return f"{STILL} after {span(now - incident.opened_at)}; {plural(waiting, 'incident')} wait for its end{those}"
+
+
+def _waits(incident: Incident, limit: StormLimit, at: datetime | None) -> int:
+    return (at - incident.opened_at) // timedelta(minutes=limit.wait_minutes) if at is not None else 0
 
 
 def over(incident: Incident, now: datetime) -> ev.Suppressed:
     """The page's end."""
     said = incident.storm
-    told = f"; {lines(said)[0]}; {said.waiting} waited and are looked at again now" if said else ""
-    return ev.Suppressed(reason=Reason.STORM, detail=f"the storm is over since {clock(now)}{told}")
+    told = f"{lines(said)[0]}; {said.waiting} waited and are looked at again now" if said else ""
+    told = told or f"it began at {clock(incident.opened_at)}"
+    return ev.Suppressed(reason=Reason.STORM, detail=f"the storm is over since {clock(now)}; {told}")

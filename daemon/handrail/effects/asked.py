@@ -27,7 +27,9 @@ async def ask(tools: Tools, incident: Incident, verb: str, person: Person, why: 
     match verb:
         case "cancel":
             return await _cancel(tools, incident.id, person, why)
-        case "retry" | "undo":
+        case "retry":
+            return await _let_go(tools, incident.id, person, why) or await _begin(tools, incident.id, verb, person, why)
+        case "undo":
             return await _begin(tools, incident.id, verb, person, why)
         case _:
             return Refusal(reason=Reason.NOT_ALLOWED, detail=f"{verb!r} is none of cancel, retry and undo")
@@ -46,7 +48,24 @@ async def _cancel(tools: Tools, id_: str, person: Person, why: str) -> Reply | R
         except HeadMoved:
             continue
         flying = "; what is in flight is found out first" if incident.open_write is not None else ""
-        return Reply(ok=True, message=f"cancelled: {id_} is handed over, nothing more is written{flying}")
+        told = f"cancelled by {person}: {id_} is handed over, nothing more is written{flying}"
+        left = f"`handrail incidents report {id_}` says what is half-done"
+        return Reply(ok=True, message=f"{told}; {left}", incident=id_)
+    return MOVING
+
+
+async def _let_go(tools: Tools, id_: str, person: Person, why: str) -> Refusal | None:
+    """What waits for the end of a storm is gone on with by another try: the same command as for what has ended."""
+    for _ in range(TRIES):
+        incident = await tools.store.incident(id_)
+        events = again.let_go(incident, person, why) if incident is not None else ()
+        if incident is None or not events:
+            return None
+        try:
+            await tools.store.append(incident, events, actor=str(person))
+        except HeadMoved:
+            continue
+        return None
     return MOVING
 
 
@@ -62,6 +81,9 @@ async def _begin(tools: Tools, id_: str, way: again.Way, person: Person, why: st
         return Refusal(reason=Reason.BROKEN, detail=str(unfit)[:500])
     if isinstance(new, Refusal):
         return new
+    then = f"`handrail incidents show {new}` follows it"
     if way == "retry":
-        return Reply(ok=True, message=f"{new} begins: the same alert and object, looked at anew")
-    return Reply(ok=True, message=f"{new} begins: what it would take back is rehearsed, shown and asked")
+        told = f"{new} begins for {person}: the same alert and object, looked at and asked anew"
+        return Reply(ok=True, message=f"{told}; {then}", incident=new)
+    told = f"{new} begins for {person}: what it would take back is rehearsed and shown, and an approver is asked"
+    return Reply(ok=True, message=f"{told}; {then}", incident=new)

@@ -9,6 +9,7 @@ from handrail.adapters.kubernetes import look_at
 from handrail.core import severity
 from handrail.core.conditions import SEEN, raised
 from handrail.core.fold import is_own
+from handrail.effects import storm
 from handrail.effects.quiet import silenced_now, told_by
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
@@ -53,9 +54,10 @@ async def gather(tools: Tools, incident: Incident) -> Incident:
     now = tools.now()
     gathering = await tools.gatherer.gather(incident.labelled, incident.alert, now)
     if isinstance(gathering, Refusal):
-        over = ev.HandedOver(reason=gathering.reason, detail=f"{gathering.detail}{_said_of_it(incident)}")
         _seen, silence = await silenced_now(tools, incident)
-        return await tools.store.append(incident, (silence if silence and not incident.taking_back else over,))
+        quiet = silence if not incident.taking_back else None
+        over = quiet or await storm.not_found(tools, incident, gathering) or _cannot_look(incident, gathering)
+        return await tools.store.append(incident, (over,))
     if incident.taking_back:
         return await _claim(tools, incident, gathering, incident.findings)
     thing = gathering.thing
@@ -102,6 +104,10 @@ async def recheck(tools: Tools, incident: Incident) -> Incident:
     what = "its alert is not repeated any more" if incident.lapsed_at else "an alert was resolved meanwhile"
     changed = ev.Voided(reason=Reason.STATE_CHANGED, detail=f"{what}; looking again")
     return await tools.store.append(incident, (changed,))
+
+
+def _cannot_look(incident: Incident, no: Refusal) -> ev.HandedOver:
+    return ev.HandedOver(reason=no.reason, detail=f"{no.detail}{_said_of_it(incident)}")
 
 
 def _said_of_it(incident: Incident) -> str:

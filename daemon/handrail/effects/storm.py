@@ -13,10 +13,13 @@ from handrail.model.arrival import Batch
 from handrail.model.condition import Condition
 from handrail.model.errors import HeadMoved
 from handrail.model.incident import Incident, State
-from handrail.model.reason import Reason
+from handrail.model.reason import Reason, Refusal
 
 REWRITE = timedelta(seconds=10)
 """The page is written anew at most so often."""
+
+MOST_NAMED = 5
+"""Of those that wait, when the page says that the storm still goes on."""
 
 
 async def watch(tools: Tools) -> None:
@@ -43,7 +46,7 @@ async def _open(tools: Tools, standing: Condition) -> str:
     alert = storm.alert(standing, cluster)
     arrived = arrival(alert, cluster, (storm.finding(standing),))
     batch = Batch(source=source(storm.DETECTOR, alert), at=now, arrivals=(arrived,))
-    ((took,),) = await tools.store.take((batch,), max_age=storm.LONGEST)
+    ((took,),) = await tools.store.take((batch,), max_age=storm.PAGE_AGE)
     return took.incident
 
 
@@ -54,8 +57,10 @@ async def _keep(tools: Tools, id_: str, standing: Condition) -> None:
     if incident.storm_told_at is not None and tools.now() - incident.storm_told_at < REWRITE:
         return
     counted = await _counted(tools, standing)
-    if counted != incident.storm:
-        await _append(tools, incident, counted)
+    longest = await tools.store.storms.longest(MOST_NAMED)
+    said = storm.again(incident, tools.policy.last_good().storm, counted.waiting, longest, tools.now())
+    if counted != incident.storm or said:
+        await _append(tools, incident, counted, *((ev.Noted(text=said),) if said else ()))
 
 
 async def _counted(tools: Tools, standing: Condition) -> ev.StormCounted:
@@ -70,9 +75,9 @@ async def _end(tools: Tools, id_: str) -> None:
         await _append(tools, incident, storm.over(incident, tools.now()))
 
 
-async def _append(tools: Tools, incident: Incident, event: ev.Event) -> None:
+async def _append(tools: Tools, incident: Incident, *events: ev.Event) -> None:
     try:
-        await tools.store.append(incident, (event,))
+        await tools.store.append(incident, events)
     except HeadMoved:
         return  # somebody took it, or something came in: the next tick looks again
 
@@ -83,13 +88,32 @@ async def hold(tools: Tools, incident: Incident) -> Incident | None:
     if not storm.may_wait(incident):
         return None
     standing, undecided = await _counted_anew(tools, incident)
-    turn = True
-    if standing is None and incident.storm_at is not None and incident.state is State.PLANNING:
-        turn = await tools.store.storms.ahead(incident.id) < storm.FEW
-    event = storm.hold(incident, standing, turn, tools.now())
+    limit = tools.policy.last_good().storm
+    turn = await _turn(tools, incident) if incident.storm_at is not None else storm.Turn()
+    event = storm.hold(incident, standing, limit, turn, tools.now())
     if event is not None:
         return await tools.store.append(incident, (event,))
     return incident if undecided and storm.worth_waiting(incident, tools.now()) else None
+
+
+async def _turn(tools: Tools, incident: Incident) -> storm.Turn:
+    """Asked of the store only where the answer matters: after a look."""
+    if incident.state is not State.PLANNING:
+        return storm.Turn()
+    asked = await tools.store.storms.ahead(incident.id) < storm.FEW
+    return storm.Turn(asked=asked, given=await _given(tools, known=True))
+
+
+async def _given(tools: Tools, *, known: bool) -> bool:
+    return await tools.store.storms.given(storm.TURN, known=known) < storm.FEW
+
+
+async def not_found(tools: Tools, incident: Incident, no: Refusal) -> ev.Event | None:
+    """What becomes of one that fired in a storm and whose object can't be looked at; None: as of any other."""
+    if incident.storm_at is None:
+        return None
+    page = await tools.store.storms.page(storm.page_of(tools.config.cluster.name))
+    return storm.not_found(incident, no, await _given(tools, known=False), page, tools.now())
 
 
 async def _counted_anew(tools: Tools, incident: Incident) -> tuple[Condition | None, bool]:

@@ -13,6 +13,7 @@ from handrail.adapters.store.database import Tx
 from handrail.adapters.store.schema import incidents, saga_starts
 from handrail.adapters.store.watching import standing
 from handrail.core.gate import Recent
+from handrail.core.storm import concerning
 from handrail.model.incident import Incident
 
 
@@ -32,5 +33,5 @@ async def recent(tx: Tx, incident: Incident, uids: Iterable[str]) -> Recent:
     return Recent(
         last_saga_at=(await tx.conn.execute(select(func.max(saga_starts.c.at)).where(others))).scalar_one(),
         busy_with=(await tx.conn.execute(busy.limit(1))).scalar_one_or_none() or "",
-        conditions=await standing(tx),
+        conditions=concerning(incident, await standing(tx)),
     )

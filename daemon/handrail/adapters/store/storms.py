@@ -53,6 +53,14 @@ class Storms:
         """Open incidents that are worked on, and older ones that are about to be planned for."""
         return await self._database.read(lambda tx: _ahead(tx, id_))
 
+    async def given(self, within: timedelta, *, known: bool) -> int:
+        """Incidents that were handed over so lately; `known`: those whose object was found, else the others."""
+        return await self._database.read(lambda tx: _given(tx, tx.now - within, known))
+
+    async def longest(self, most: int) -> tuple[str, ...]:
+        """Those that have waited longest, by id and object."""
+        return await self._database.read(lambda tx: _longest(tx, most))
+
 
 async def found(tx: Tx, page: str, limit: StormLimit) -> Condition | None:
     return storm.condition(page, await _count(tx, page, tx.now - timedelta(minutes=limit.minutes)), limit)
@@ -121,9 +129,25 @@ async def _page(tx: Tx, page: str) -> str:
     return (await tx.conn.execute(mine)).scalar_one_or_none() or ""
 
 
-async def _waiting(tx: Tx) -> int:
+def _waits(tx: Tx) -> ColumnElement[bool]:
     early = incidents.c.state.in_([State.GATHERING, State.PLANNING])
-    mine = select(func.count()).where(incidents.c.cluster == tx.cluster, incidents.c.is_open.is_(True), early)
+    return and_(incidents.c.cluster == tx.cluster, incidents.c.is_open.is_(True), early)
+
+
+async def _waiting(tx: Tx) -> int:
+    return (await tx.conn.execute(select(func.count()).where(_waits(tx)))).scalar_one()
+
+
+async def _longest(tx: Tx, most: int) -> tuple[str, ...]:
+    oldest = select(incidents.c.id, incidents.c.target, incidents.c.title).where(_waits(tx))
+    rows = await tx.conn.execute(oldest.order_by(incidents.c.opened_at, incidents.c.id).limit(most))
+    return tuple(f"{row.id} ({row.target or row.title})" for row in rows)
+
+
+async def _given(tx: Tx, since: datetime, known: bool) -> int:
+    found = incidents.c.target_uid.is_not(None) if known else incidents.c.target_uid.is_(None)
+    lately = and_(incidents.c.state == State.HANDED_OVER, incidents.c.ended_at > since)
+    mine = select(func.count()).where(incidents.c.cluster == tx.cluster, incidents.c.is_open.is_(False), lately, found)
     return (await tx.conn.execute(mine)).scalar_one()
 
 

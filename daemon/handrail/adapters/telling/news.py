@@ -54,18 +54,19 @@ def too_early(news: News, now: datetime) -> bool:
 def never_shown(news: News) -> bool:
     """Merged before anybody saw it: the incident that it went into tells of it. Or the alert of a closed incident
     came again and nothing was wrong: flapping is counted in the journal, and nobody is called for it. Or it fired in a
-    storm and was well after it: the storm's page speaks for all of them."""
+    storm and was well after it: the storm's page speaks for all of them, and so is always shown, late if need be."""
     incident = news.incident
     if news.telling.ts or incident.end is None or incident.state is not State.SUPPRESSED:
         return False
-    in_storm = incident.storm_at is not None or storm.is_page(incident)
-    return incident.end[0] is Reason.MERGED or incident.follows is not None or in_storm
+    if storm.is_page(incident):
+        return False
+    return incident.end[0] is Reason.MERGED or incident.follows is not None or incident.storm_at is not None
 
 
 def loud(news: News) -> str:
     """Names the change that the second channel is told of, "" for none: asked, ended, or stuck between."""
     incident = news.incident
-    if incident.storm is not None:
+    if storm.is_page(incident):
         return f"storm/{incident.state}"
     stuck = _stuck(news.fresh) and not incident.state.terminal
     happened = stuck or any(_is_loud(entry) for entry in news.fresh)
