@@ -22,7 +22,8 @@ from handrail_detectors._alerts import table
 from handrail_detectors._made import Facts, Made, Said, Settings, finding, target_of
 
 NAME = "control_plane_sick"
-ALERTS = frozenset(name for name, row in table().items() if row.cause is Cause.CONTROL_PLANE_SICK)
+ALERTS = {name: name for name, row in table().items() if row.cause is Cause.CONTROL_PLANE_SICK}
+"""By the sender's word, ours: only what stands in the table is ever said."""
 
 
 class Params(Settings):
@@ -34,9 +35,10 @@ class Params(Settings):
 
 def find(window: Window, now: datetime, p: Params) -> Iterator[Finding]:
     for alert in window.alerts:
-        if alert.severity == "critical" and alert.name in ALERTS and window.node is None:
-            summary = f"{alert.name}: the control plane is not well; nothing is written before it is"
-            said = Said(Cause.CONTROL_PLANE_SICK, Handling.DIAGNOSE, summary, {"alert": alert.name}, False, "critical")
+        name = ALERTS.get(alert.name)
+        if alert.severity == "critical" and name is not None and window.node is None:
+            summary = f"{name}: the control plane is not well; nothing is written before it is"
+            said = Said(Cause.CONTROL_PLANE_SICK, Handling.DIAGNOSE, summary, {"alert": name}, False, "critical")
             yield finding(NAME, labelled_target(alert), said)
     if window.node is not None:
         yield from _nodes(window.node, p)

@@ -79,7 +79,7 @@ async def test_a_journal_that_cannot_be_read_ends_neither_the_daemon_nor_its_nei
         gauges = Gauges(life.tools.store, Pulse(last_poll=0.0), lambda: 1.0)
         found = await gauges.ready()
         assert found["ready"], "the others go on"
-        assert f"{first.id} is damaged at entry" in found["degraded"][first.id]
+        assert f"{first.id} is damaged at entry" in found["degraded_incidents"][first.id]
         assert "handrail_journal_damaged 1.0" in (await gauges.text()).decode().splitlines()
         reply = await fails(life.desk.decide(first.id, "approve", LOCAL, "request-1"))
         assert "see `handrail audit verify`" in reply

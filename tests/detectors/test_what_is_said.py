@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
-from handrail.model.detector import Window
+from handrail.model.detector import Detector, Window
 from handrail.model.finding import Cause, Finding, Handling
 from handrail_detectors import catalogue
 from tests.detectors.recorded import RECORDED, killed
 from tests.detectors.things import event, healthy, member, node, on_node, orders, scaler, unready
 from tests.detectors.windows import NOW, crashing, running, state, template, unpullable, well
+from tests.factories import an_alert
+
+HOSTILE = ("KubeAPIDown\x1b[31m", "`handrail start` KubeAPIDown", "<!channel> KubeAPIDown", "KubeAPIDown\n" * 50)
 
 A, D = Handling.APPROVE, Handling.DIAGNOSE
 DETECTORS = {detector.name: detector for detector in catalogue()}
@@ -169,3 +172,12 @@ def test_events_are_counted_over_different_events_and_only_while_they_are_recent
     old = tuple(event("BackOff", 4, uid=f"event-{n}", minutes=14 + n) for n in range(2))
     assert one("crash_loop", Window(events=(*old, event("BackOff")))).facts["times"] == 9
     assert detector.detect(Window(events=old[1:]), NOW, detector.Params()) == ()
+
+
+@pytest.mark.parametrize("detector", catalogue(), ids=lambda one: one.name)
+def test_no_finding_repeats_the_name_that_a_sender_gave_its_alert(detector: Detector) -> None:
+    """Only names that stand in our own table are said: a summary reaches cards, terminals and the model."""
+    for name in HOSTILE:
+        alert = an_alert(name).model_copy(update={"severity": "critical"})
+        for found in detector.detect(Window(alerts=(alert,)), NOW, detector.Params()):
+            assert "KubeAPIDown" not in found.summary + str(found.facts)

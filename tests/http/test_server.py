@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from handrail.adapters.http import Reply
 from handrail.adapters.http.server import listen_address
 from handrail.model.approval import Person
 from handrail.model.errors import BadConfig
-from tests.http.support import Reviews, site
+from tests.http.support import SRE, Reviews, site
 
 LOCAL = Person(via="local", name=getpass.getuser())
 
@@ -85,6 +86,33 @@ async def test_alive_is_not_ready() -> None:
         assert (answer.status, answer.json) == (503, {"ready": False, "kafka": "away"})
         server.state = {"ready": True}
         assert (await server.get("/readyz")).status == 200
+
+
+DEGRADED = {"ready": True, "degraded": 1, "degraded_incidents": {"inc-1": "damaged at entry 3"}}
+COUNTED = {"ready": True, "degraded": 1}
+
+
+async def test_a_probe_counts_incidents_and_names_them_to_readers_alone(tmp_path: Path) -> None:
+    reviews = Reviews(sre=SRE)
+    async with site(reviews, str(tmp_path / "s")) as server:
+        server.state = DEGRADED
+        assert (await server.get("/readyz")).json == COUNTED
+        assert reviews.asked == [], "the kubelet's probe asks nobody"
+        assert (await server.get("/readyz", token="unknown")).json == COUNTED
+        assert (await server.get("/readyz", token="sre")).json == DEGRADED
+        assert (await server.locally("GET", "/readyz")).json == DEGRADED
+        for path in ("/healthz", "/metrics"):
+            assert "inc-1" not in (await server.get(path)).text
+        server.desk.unread = Reply(ok=False, message="not a reader", reason="NOT_A_READER")
+        assert (await server.get("/readyz", token="sre")).json == COUNTED
+
+
+async def test_a_probe_is_answered_whatever_is_away() -> None:
+    reviews = Reviews(sre=SRE)
+    reviews.away = "the API server does not answer"
+    async with site(reviews) as server:
+        server.state = DEGRADED
+        assert (await server.get("/readyz", token="sre")).json == COUNTED
 
 
 async def test_metrics_are_in_the_format_of_prometheus() -> None:

@@ -70,7 +70,7 @@ async def test_a_store_that_is_away_is_said_and_not_ready() -> None:
     gauges = Gauges(Gone(), Pulse(last_poll=0.0), lambda: 1.0)
     found = await gauges.ready()
     assert (found["ready"], found["store"]) == (False, "disk I/O error")
-    assert found["degraded"] == {"inc-1": "damaged at entry 3"}
+    assert (found["degraded"], found["degraded_incidents"]) == (1, {"inc-1": "damaged at entry 3"})
     assert b"handrail_store_up 0.0" in await gauges.text()
 
 

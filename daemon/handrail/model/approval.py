@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
+
+from pydantic import model_validator
 
 from handrail.model.value import Value
 
@@ -36,7 +39,13 @@ class ApprovalRequest(Value):
     expires: datetime
     run_until: datetime
     approvers: Approvers
-    undo_included: bool = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_first_written(cls, data: Any) -> Any:
+        """The first builds wrote `undo_included`, always true and read by nobody: whether an undo stood on the card is
+        seen by its diff in the rehearsal."""
+        return {key: value for key, value in data.items() if key != "undo_included"} if isinstance(data, dict) else data
 
 
 class Person(Value):

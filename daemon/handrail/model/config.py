@@ -184,7 +184,11 @@ class SlackConfig(Value):
 
 
 class WebhookConfig(Value):
-    """The second channel: told when Slack fails, and of every hand-over when there is no Slack."""
+    """The second channel, where there is no Slack or Slack has failed for 30 seconds.
+
+    It is told once of each question, hand-over and repair, when nobody can tell whether a write was applied, and of
+    what concerns the daemon itself (its store, a storm, a damaged journal). `url` is a secret: who has it can post.
+    """
 
     url: SecretRef
 

@@ -14,22 +14,28 @@ from aiohttp import web
 from handrail.adapters.http.api import Desk, in_json, routes
 from handrail.adapters.http.who import Who
 from handrail.model.config import HttpConfig
-from handrail.model.errors import BadConfig
+from handrail.model.errors import BadConfig, HandrailError
 
 Ready = Callable[[], Awaitable[dict[str, Any]]]
 Metrics = Callable[[], Awaitable[bytes]]
+Reads = Callable[[web.Request], Awaitable[bool]]
+
+FOR_READERS = ("degraded_incidents",)
+"""What /readyz says of incidents; everybody else who can connect learns how many they are."""
 
 MOST_BODY = 64 * 1024
 
 
 class HttpServer:
-    """`ready` answers {"ready": bool, …details}; `metrics` the Prometheus text format."""
+    """`ready` answers {"ready": bool, …details}, some of them FOR_READERS; `metrics` the Prometheus text format."""
 
     def __init__(self, config: HttpConfig, desk: Desk, who: Who, ready: Ready, metrics: Metrics) -> None:
         self._config = config
         self._socket: Path | None = None
         self._stuck: Callable[[], str] = lambda: ""
-        self._app = _application([*routes(desk, who), *_probes(ready, metrics, lambda: self._stuck())])
+        self._app = _application(
+            [*routes(desk, who), *_probes(ready, metrics, _reads(desk, who), lambda: self._stuck())]
+        )
         self._runner = _runner(self._app)
         self._doors: web.AppRunner | None = None
 
@@ -132,13 +138,28 @@ def _make_room(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def _probes(ready: Ready, metrics: Metrics, stuck: Callable[[], str]) -> list[web.RouteDef]:
+def _reads(desk: Desk, who: Who) -> Reads:
+    """Never fails and asks nobody for a caller without a token: a probe has to be answered whatever is away."""
+
+    async def reads(request: web.Request) -> bool:
+        try:
+            person = await who(request)
+        except HandrailError:
+            return False
+        return person is not None and desk.may_read(person) is None
+
+    return reads
+
+
+def _probes(ready: Ready, metrics: Metrics, reads: Reads, stuck: Callable[[], str]) -> list[web.RouteDef]:
     async def healthz(_request: web.Request) -> web.Response:
         why = stuck()
         return web.json_response({"alive": not why, **({"why": why} if why else {})}, status=503 if why else 200)
 
-    async def readyz(_request: web.Request) -> web.Response:
+    async def readyz(request: web.Request) -> web.Response:
         found = await ready()
+        if any(key in found for key in FOR_READERS) and not await reads(request):
+            found = {key: said for key, said in found.items() if key not in FOR_READERS}
         return web.json_response(found, status=200 if found["ready"] else 503)
 
     async def prometheus(_request: web.Request) -> web.Response:

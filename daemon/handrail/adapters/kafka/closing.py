@@ -4,9 +4,10 @@ leaves tasks and connections behind (library trap), so what is left is found by 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from typing import Any
 
+from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.conn import AIOKafkaConnection
 
 POLITE_SECONDS = 1.5
@@ -17,11 +18,16 @@ REST_SECONDS = 1.0
 async def close(*clients: Any) -> None:
     """Never raises but CancelledError of the caller, and even then closes what can be closed at once."""
     before = set(_tasks_and_connections(clients))
-    stops: set[asyncio.Task[Any]] = {asyncio.create_task(client.stop()) for client in clients}
+    stops: set[asyncio.Task[Any]] = {asyncio.create_task(_ending(client)) for client in clients}
     try:
         await asyncio.wait(stops, timeout=POLITE_SECONDS)
     finally:
         await _end(stops | before | set(_tasks_and_connections(clients)))
+
+
+def _ending(client: Any) -> Coroutine[Any, Any, None]:
+    found: Coroutine[Any, Any, None] = client.close() if isinstance(client, AIOKafkaAdminClient) else client.stop()
+    return found
 
 
 async def _end(left: set[Any]) -> None:

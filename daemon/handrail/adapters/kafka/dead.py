@@ -14,7 +14,16 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.errors import KafkaConnectionError, KafkaError, ProducerFenced
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import (
+    ClusterAuthorizationFailedError,
+    GroupAuthorizationFailedError,
+    KafkaConnectionError,
+    KafkaError,
+    ProducerFenced,
+    TopicAuthorizationFailedError,
+    TransactionalIdAuthorizationFailed,
+)
 
 from handrail.adapters.kafka.closing import close
 from handrail.adapters.kafka.letters import record_of
@@ -23,19 +32,26 @@ from handrail.adapters.kafka.wire import options
 from handrail.adapters.kafka.words import explain
 from handrail.core.letters import Message, letters_of, newest, note_of, sent_back
 from handrail.model.config import KafkaConfig
-from handrail.model.errors import Permanent, Transient
+from handrail.model.errors import NotAllowed, Permanent, Transient
 from handrail.model.letter import Letter, Place
 from handrail.model.record import Record
 
 FIRST_LOOK = 200
 """Records of each partition that are looked at first; a longer way back is four times as long each time."""
 SILENT_SECONDS = 15.0
+DENIED = (
+    ClusterAuthorizationFailedError,
+    GroupAuthorizationFailedError,
+    TopicAuthorizationFailedError,
+    TransactionalIdAuthorizationFailed,
+)
 TRANSACTION_MS = 30_000
 REQUEST_BYTES = 64 * 1024 * 1024
 
 
 class DeadLetters:
-    """Raises Transient where the brokers are away, Permanent where they say no or there is no such topic."""
+    """Raises Transient where the brokers are away, NotAllowed where a right is missing, Permanent where they say no for
+    another reason or there is no such topic."""
 
     def __init__(self, config: KafkaConfig) -> None:
         self._config = config
@@ -77,16 +93,21 @@ class DeadLetters:
             try:
                 async with asyncio.timeout(SILENT_SECONDS):
                     await consumer.start()
-                    parts = await self._partitions(consumer)
+                    parts = await self._partitions(wire)
                     consumer.assign(parts)
                     begins, ends = await consumer.beginning_offsets(parts), await consumer.end_offsets(parts)
                 yield consumer, dict(begins), dict(ends)
             finally:
                 await close(consumer)
 
-    async def _partitions(self, consumer: Any) -> list[TopicPartition]:
-        known = await consumer._client.fetch_all_metadata()  # makes no topic, unlike asking for one
-        numbers = known.partitions_for_topic(self._topic)
+    async def _partitions(self, wire: dict[str, Any]) -> list[TopicPartition]:
+        admin = AIOKafkaAdminClient(**wire)
+        try:
+            await admin.start()
+            known = await admin.describe_topics()  # of all: asking for one by its name would make it
+        finally:
+            await close(admin)
+        numbers = [part["partition"] for one in known if one["topic"] == self._topic for part in one["partitions"]]
         if not numbers:
             raise Permanent(f"topic {self._topic!r} does not exist, or this user may not see it")
         return [TopicPartition(self._topic, number) for number in sorted(numbers)]
@@ -173,5 +194,7 @@ async def _said(wire: dict[str, Any]) -> AsyncIterator[None]:
         raise Transient(await unreachable(wire) or explain(away)) from away
     except TimeoutError as silent:
         raise Transient("the brokers do not answer") from silent
+    except DENIED as no:
+        raise NotAllowed(explain(no)) from no
     except (KafkaError, OSError, EOFError) as wrong:
         raise Permanent(explain(wrong)) from wrong

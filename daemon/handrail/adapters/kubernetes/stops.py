@@ -156,5 +156,6 @@ def _binding(role: Raw, subjects: list[Raw]) -> Raw:
 def _checked(reply: Reply, verb: str, path: str) -> Reply:
     """Raises Permanent with the server's own sentence, NotAllowed where the caller lacks the right."""
     if not reply.ok:
-        raise (NotAllowed if reply.status in (401, 403) else Permanent)(f"the API server refuses to {verb} {path}: {reply.sentence}")
+        kind = NotAllowed if reply.status in (401, 403) else Permanent
+        raise kind(f"the API server refuses to {verb} {path}: {reply.sentence}")
     return reply

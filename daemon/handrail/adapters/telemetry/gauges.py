@@ -57,7 +57,8 @@ class Gauges:
             "store": store or "ok",
             "policy": self._policy() or "ok",
             **({"events": self.publisher.problem or "ok"} if self.publisher else {}),
-            "degraded": self._store.unfit(),
+            "degraded": len(self._store.unfit()),
+            "degraded_incidents": self._store.unfit(),
         }
 
     def stuck(self) -> str:
