@@ -26,6 +26,7 @@ class Row(NamedTuple):
 
 HERE, BREAKS = "remediations/test_guards.py::", "breaks/test_gone.py::"
 HANDS, LIVE = "kubernetes/test_hands.py::", "kubernetes/test_real_api_server.py::"
+LOST, RIGHTS = "kubernetes/test_lost_answers.py::", "kubernetes/test_rights_on_the_api_server.py::"
 SUITE, FLAPS = "remediations/test_every_step.py::", "remediations/test_from_approval_to_repair_while_all_flaps.py::"
 
 ROWS = (
@@ -162,7 +163,7 @@ ROWS = (
         "the right is missing",
         (R.DENIED,),
         (
-            f"{LIVE}test_without_the_right_to_write_a_dry_run_and_a_write_are_denied_in_the_servers_words",
+            f"{RIGHTS}test_without_the_right_to_write_a_dry_run_and_a_write_are_denied_in_the_servers_words",
             f"{BREAKS}test_rights_taken_away_while_people_are_asked_end_with_a_person_who_is_told_which",
         ),
     ),
@@ -180,7 +181,7 @@ ROWS = (
         (),
         (
             "kubernetes/test_client.py::test_a_busy_server_did_nothing_and_says_how_long_to_wait_within_reason",
-            f"{LIVE}test_a_write_whose_answer_is_lost_is_unknown_and_its_key_tells_that_it_was_applied",
+            f"{LOST}test_a_write_whose_answer_is_lost_is_unknown_and_its_key_tells_that_it_was_applied",
         ),
     ),
     Row(

@@ -14,7 +14,7 @@ from handrail.adapters.evidence import objects, templates
 from handrail.adapters.evidence.events import events
 from handrail.adapters.evidence.logs import restarted, worst
 from handrail.adapters.evidence.metrics import metrics
-from handrail.adapters.evidence.pieces import MOST_PIECES, lines, newest, piece
+from handrail.adapters.evidence.pieces import MOST_PIECES, Origin, lines, newest, piece
 from handrail.adapters.kubernetes.eyes import LOOKED_AT, look_at
 from handrail.adapters.kubernetes.resolve import resolve
 from handrail.adapters.prometheus import Prometheus
@@ -193,7 +193,7 @@ class _Round:
             which = "the run before" if previous else "the present run"
             title = f"Logs of container {container} in {pod}, {which}, newest last"
             kind = "previous_logs" if previous else "logs"
-            self._keep(newest(kind, f"kubernetes: logs of {pod}", self._now, title, text))
+            self._keep(newest(Origin(kind, f"kubernetes: logs of {pod}", self._now, Trust.TEXT), title, text))
 
     async def _numbers(self, prometheus: Prometheus, workload: Workload) -> None:
         self._keep(await metrics(prometheus, workload, self._now))
@@ -207,4 +207,4 @@ def _alert(alert: Alert, now: datetime) -> Piece:
     ]
     said += [f"label {name}: {text}" for name, text in sorted(alert.labels.items())]
     said += [f"annotation {name}: {text}" for name, text in sorted(alert.annotations.items())]
-    return piece("alert", f"alert: {alert.name}", now, Trust.TEXT, f"The alert {alert.name}", lines(said))
+    return piece(Origin("alert", f"alert: {alert.name}", now, Trust.TEXT), f"The alert {alert.name}", lines(said))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from handrail.adapters.evidence.pieces import lines, piece
+from handrail.adapters.evidence.pieces import Origin, lines, piece
 from handrail.model.evidence import Piece, Trust
 from handrail.model.target import ObjectRef
 from handrail.model.value import Raw
@@ -34,7 +34,7 @@ def events(found: Iterable[Raw], ref: ObjectRef, now: datetime) -> Piece | None:
         for (kind, reason, about, message), (last, times) in newest
     )
     source = f"kubernetes: events of {ref} and what it owns"
-    return piece("events", source, now, Trust.TEXT, f"Events of {ref}, newest first", told)
+    return piece(Origin("events", source, now, Trust.TEXT), f"Events of {ref}, newest first", told)
 
 
 def _last(event: Raw) -> str:

@@ -6,7 +6,7 @@ import math
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from handrail.adapters.evidence.pieces import piece
+from handrail.adapters.evidence.pieces import Origin, piece
 from handrail.adapters.prometheus import Prometheus, Series
 from handrail.model.evidence import Piece, Trust
 from handrail.model.workload import Workload
@@ -33,7 +33,7 @@ async def metrics(prometheus: Prometheus, workload: Workload, now: datetime) -> 
         return None
     text = "\n".join((f"one value a minute up to {now:%Y-%m-%d %H:%M} UTC, oldest first", *map(_line, found)))
     title = f"{workload.ref}: ready pods and restarts in the last 30 minutes"
-    return piece("metrics", "prometheus: kube-state-metrics", now, Trust.METRIC, title, text)
+    return piece(Origin("metrics", "prometheus: kube-state-metrics", now, Trust.METRIC), title, text)
 
 
 def query_for(workload: Workload) -> str:

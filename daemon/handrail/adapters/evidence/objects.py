@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from handrail.adapters.evidence.pieces import lines, piece
+from handrail.adapters.evidence.pieces import Origin, lines, piece
 from handrail.core.words import plural
 from handrail.model.evidence import Piece, Trust
 from handrail.model.node import Node, is_usable, sickness_of
@@ -43,7 +43,7 @@ def about(found: Raw, workload: Workload | None, now: datetime) -> Piece:
     said += [f"container {c.get('name')}: image {c.get('image')}" for c in _containers(spec)]
     said += [_condition(one) for one in status.get("conditions") or ()]
     said += _owners(workload) if workload else ()
-    return piece("owner", f"kubernetes: {ref}", now, Trust.API, f"{ref}: spec and status", lines(said))
+    return piece(Origin("owner", f"kubernetes: {ref}", now, Trust.API), f"{ref}: spec and status", lines(said))
 
 
 def static(pod: Raw, node: ObjectRef, now: datetime) -> Piece:
@@ -51,7 +51,7 @@ def static(pod: Raw, node: ObjectRef, now: datetime) -> Piece:
     ref = ObjectRef.of(pod)
     said = [f"{ref} is a static pod of {node}: it is changed by a file on that node, and by no step"]
     said += _pod(pod)
-    return piece("pods", f"kubernetes: {ref}", now, Trust.API, f"{ref}, a static pod of the node", lines(said))
+    return piece(Origin("pods", f"kubernetes: {ref}", now, Trust.API), f"{ref}, a static pod of the node", lines(said))
 
 
 def neighbours(node: Node, now: datetime) -> Piece:
@@ -63,7 +63,7 @@ def neighbours(node: Node, now: datetime) -> Piece:
     said += [f"{node.ref} is cordoned"] if node.cordoned else []
     said += [f"{node.used_by} is working on it"] if node.used_by else []
     said += [f"ill: {name}" for name in sorted(ill)[:MOST_PODS]]
-    return piece("nodes", "kubernetes: nodes", now, Trust.API, "The other nodes", lines(said))
+    return piece(Origin("nodes", "kubernetes: nodes", now, Trust.API), "The other nodes", lines(said))
 
 
 def pods(found: tuple[Raw, ...], ref: ObjectRef, now: datetime) -> Piece:
@@ -74,7 +74,7 @@ def pods(found: tuple[Raw, ...], ref: ObjectRef, now: datetime) -> Piece:
     said += [f"{len(shown)} of them are shown"] if len(shown) < len(found) else []
     for pod in shown:
         said += _pod(pod)
-    return piece("pods", f"kubernetes: pods of {ref}", now, Trust.API, f"Pods of {ref}", lines(said))
+    return piece(Origin("pods", f"kubernetes: pods of {ref}", now, Trust.API), f"Pods of {ref}", lines(said))
 
 
 def messages(found: Raw, owned: tuple[Raw, ...], now: datetime) -> Piece | None:
@@ -87,7 +87,9 @@ def messages(found: Raw, owned: tuple[Raw, ...], now: datetime) -> Piece | None:
     if not said:
         return None
     unique = tuple(dict.fromkeys(said))
-    return piece("messages", f"kubernetes: {ref}", now, Trust.TEXT, f"What {ref} and its pods say", lines(unique))
+    return piece(
+        Origin("messages", f"kubernetes: {ref}", now, Trust.TEXT), f"What {ref} and its pods say", lines(unique)
+    )
 
 
 def worst_first(found: tuple[Raw, ...]) -> list[Raw]:
@@ -115,7 +117,7 @@ def revisions(workload: Workload, now: datetime) -> Piece | None:
             f"{_ready_of(one)}, images: {images}"
         )
     source = f"kubernetes: ReplicaSets of {workload.ref}"
-    return piece("revisions", source, now, Trust.API, f"Revisions of {workload.ref}, newest first", lines(said))
+    return piece(Origin("revisions", source, now, Trust.API), f"Revisions of {workload.ref}, newest first", lines(said))
 
 
 def _ready_of(replica_set: Raw) -> str:

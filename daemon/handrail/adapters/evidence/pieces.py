@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import NamedTuple
 
 from handrail.core.redact import bounded, redact
 from handrail.model.evidence import Piece, Trust
@@ -13,14 +14,23 @@ MOST_PIECES = 40
 LINE = 600
 
 
-def piece(kind: str, source: str, at: datetime, trust: Trust, title: str, text: str) -> Piece:
+class Origin(NamedTuple):
+    """Whose word a piece is: which kind of evidence, from where, when it was read, and how far it can be trusted."""
+
+    kind: str
+    source: str
+    at: datetime
+    trust: Trust
+
+
+def piece(origin: Origin, title: str, text: str) -> Piece:
     """A piece whose beginning is kept where it is too long."""
-    return _piece(kind, (source, title), at, trust, bounded(redact(text), MOST_BYTES))
+    return _piece(origin, title, bounded(redact(text), MOST_BYTES))
 
 
-def newest(kind: str, source: str, at: datetime, title: str, text: str) -> Piece:
-    """A piece of text whose end is kept where it is too long: the newest lines of a log."""
-    return _piece(kind, (source, title), at, Trust.TEXT, bounded(redact(text), MOST_BYTES, keep_end=True))
+def newest(origin: Origin, title: str, text: str) -> Piece:
+    """A piece whose end is kept where it is too long: the newest lines of a log."""
+    return _piece(origin, title, bounded(redact(text), MOST_BYTES, keep_end=True))
 
 
 def lines(found: Iterable[str]) -> str:
@@ -33,6 +43,9 @@ def _line(text: str) -> str:
     return redact(indent + " ".join(text.split()), LINE)
 
 
-def _piece(kind: str, names: tuple[str, str], at: datetime, trust: Trust, text: str) -> Piece:
-    source, title = (redact(" ".join(name.split()), 200) for name in names)
-    return Piece(kind=kind, source=source, at=at, trust=trust, title=title, text=text)
+def _piece(origin: Origin, title: str, text: str) -> Piece:
+    return Piece(**{**origin._asdict(), "source": _name(origin.source)}, title=_name(title), text=text)
+
+
+def _name(text: str) -> str:
+    return redact(" ".join(text.split()), 200)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import yaml
 
-from handrail.adapters.evidence.pieces import piece
+from handrail.adapters.evidence.pieces import Origin, piece
 from handrail.core.veil import veiled
 from handrail.model.evidence import Piece, Trust
 from handrail.model.value import Raw
@@ -28,7 +28,9 @@ def diffs(workload: Workload, now: datetime) -> tuple[Piece, ...]:
         text = diff(old, template)
         title = f"{workload.ref}: what changed from {old_name} to {name}"
         source = f"kubernetes: ReplicaSets of {workload.ref}"
-        found.append(piece("template_diff", source, now, Trust.API, title, text or "nothing in the pod template"))
+        found.append(
+            piece(Origin("template_diff", source, now, Trust.API), title, text or "nothing in the pod template")
+        )
     return tuple(found)
 
 
