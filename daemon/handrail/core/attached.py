@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from handrail.core.fold import MOST_ALERTS
+from handrail.core.changes import MOST_ALERTS
 from handrail.core.words import clock, one_line, plural
 from handrail.model.alert import Alert
 from handrail.model.incident import Incident

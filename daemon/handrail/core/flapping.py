@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from handrail.core.fold import is_own
+from handrail.core.changes import is_own
 from handrail.model.incident import Incident
 
 LONGEST = 5

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from handrail.adapters.evidence.pieces import MOST_PIECES
 from handrail.adapters.kubernetes import look_at
 from handrail.core import severity
+from handrail.core.changes import is_own
 from handrail.core.conditions import SEEN, raised
-from handrail.core.fold import is_own
 from handrail.effects import storm
 from handrail.effects.quiet import silenced_now, told_by
 from handrail.effects.tools import Tools
