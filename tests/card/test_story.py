@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handrail.core.card import card
 from handrail.core.report import MOST, report
 from handrail.core.report_times import times
 from handrail.core.saga import Record, next_move
@@ -23,6 +24,7 @@ from handrail.model.severity import Severity
 from handrail.model.step import Verdict
 from handrail.model.switch import Switch
 from handrail.model.taking_back import TakeBack
+from handrail.model.write import Direction
 from tests.card import journals as j
 from tests.factories import story_to
 
@@ -66,7 +68,7 @@ def test_the_story_of_an_undo_says_what_is_taken_back() -> None:
         "It got worse (0 of 3 ready): 0 of 3 pods are ready.",
         "Taking back: set the template of revision 2 again.",
         "Step 1 is taken back.",
-        "Everything that was done has been taken back.",
+        "Nothing that was written is left in place.",
     ]
 
 
@@ -217,7 +219,7 @@ def test_the_report_of_a_repair_tells_everything_once() -> None:
         "- state: RESOLVED",
         "- time to mitigate: 2 min 40 s",
         "- time to mitigate without waiting for people: 2 min 30 s",
-        "- e3 [api] pods of revision 2 crash, from kubernetes: pods",
+        "- e3 (api) pods of revision 2 crash, from kubernetes: pods",
         "- away: prometheus: connection refused",
         "high: revision 2 crashes at start (evidence e3, e1)",
         "slack:U0ONCALL approved exactly what the card shows.",
@@ -236,6 +238,56 @@ def test_the_report_of_an_undo_shows_the_undo_diff_and_nothing_left_in_place() -
     assert text.count("        +  image: shop/checkout:1.5.0") == 1
     assert "- in place:" not in text
     assert "not mitigated by Handrail" in text
+
+
+def test_a_write_that_has_no_diff_of_its_own_is_not_shown_with_the_diff_of_its_undo() -> None:
+    """As a second write of one step to one object has none."""
+    second = j.intent().write.model_copy(update={"key": "another/key", "summary": "then uncordon it"})
+    own = j.intent().model_copy(update={"write": second})
+    text = report(j.incident((*j.WROTE[:-1], own)), j.entries((*j.WROTE[:-1], own)))
+    after = text.partition("do: then uncordon it")[2].partition("## What came of it")[0]
+    assert "image:" not in after
+    assert text.count("        +  image: shop/checkout:1.4.2") == 1
+
+
+def test_what_is_taken_back_first_is_what_was_written_last() -> None:
+    first, last = j.rehearsal(undo_diff="+first"), j.rehearsal(undo_diff="+last")
+    other = last.writes[0].model_copy(update={"write": j.write().model_copy(update={"key": "k2"})})
+    both = first.model_copy(update={"writes": (*first.writes, other)})
+    events = (*j.PLANNED, ev.Compiled(saga=j.SAGA), ev.Rehearsed(rehearsal=both), j.intent(Direction.UNDO))
+    entries = j.entries(events)
+    text = report(j.incident(j.UNDONE), entries)
+    assert "        +last" in text
+    assert "        +first" not in text
+
+
+FAILED = ev.StepFailed(step=0, reason=Reason.DRIFTED, detail="somebody else has changed it")
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        j.APPROVED,
+        (*j.APPROVED, ev.StepBegun(step=0, before={})),
+        (*j.APPROVED, ev.StepBegun(step=0, before={}), j.intent(), j.outcome(ev.Result.REFUSED)),
+        (*j.APPROVED, ev.StepBegun(step=0, before={}), j.intent(), j.outcome(ev.Result.ABSENT)),
+    ],
+)
+def test_what_failed_before_it_wrote_anything_is_not_told_as_taken_back(before: tuple[ev.Event, ...]) -> None:
+    undoing, undone = (*before, FAILED), (*before, FAILED, ev.Undone())
+    over = (*undone, j.handed_over(Reason.DRIFTED, "somebody else has changed it; nothing had been changed"))
+    for events in (undoing, undone, over):
+        shown = j.incident(events)
+        text = report(shown, j.entries(events)) + status(shown, j.T0) + card(shown, j.T0).status
+        assert "taken back" not in text
+        assert "Taking back" not in text
+    for events in (undoing, undone):
+        assert status(j.incident(events), j.T0).startswith("Nothing of it was written, so there ")
+
+
+def test_while_it_is_taken_back_what_is_still_in_place_is_said() -> None:
+    assert "Still in place: set the template of revision 1." in status(j.incident(j.WORSE), j.T0)
+    assert status(j.incident(j.UNDONE), j.T0).startswith("What was done has been taken back, because of ")
 
 
 def test_what_is_half_done_stands_at_the_head_of_the_report() -> None:

@@ -1,7 +1,8 @@
 """The whole incident as one plain text (Markdown): what was seen, thought, decided and done, and how it ended. Pure.
 
 Read from the journal alone, round by round, so it tells earlier rounds too, which the folded state forgets. Bounded:
-60,000 characters at most. Text of the world stands in it on single lines, without control characters.
+60,000 characters at most. Text of the world stands in it on single lines, without control characters, and no renderer
+of Markdown finds anything in it to act upon: every line of every list passes `item`, and all else of the world is code.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from datetime import timedelta
 
 from handrail.core.fingerprint import shown
 from handrail.core.headline import headline
+from handrail.core.markdown import item, words
 from handrail.core.redact import neutral
 from handrail.core.report_times import Times, times
 from handrail.core.standing import status, still_in_place
@@ -20,6 +22,7 @@ from handrail.model import events as ev
 from handrail.model.evidence import EvidenceItem
 from handrail.model.incident import Incident
 from handrail.model.saga import Rehearsal
+from handrail.model.write import Direction
 
 MOST = 60_000
 LINE = 400
@@ -45,14 +48,15 @@ def report(incident: Incident, entries: Sequence[ev.Entry]) -> str:
 
 
 def _section(title: str, lines: Iterable[str]) -> str:
-    body = "\n".join(lines) or "- nothing"
+    body = "\n".join(map(item, lines)) or "- nothing"
     return f"## {title}\n\n{body}"
 
 
 def _head(incident: Incident, entries: Sequence[ev.Entry]) -> str:
     moment = entries[-1].at if entries else incident.moved_at
+    about = incident.target or incident.labelled or "no object named"
     lines = [
-        f"# {one_line(incident.alert.name, 100)}: {incident.target or incident.labelled or 'no object named'}",
+        f"# {words(one_line(f'{incident.alert.name[:100]}: {about}', 300))}",
         "",
         f"- incident: {incident.id}, cluster {one_line(incident.cluster, 100)}",
         f"- state: {incident.state}",
@@ -60,7 +64,7 @@ def _head(incident: Incident, entries: Sequence[ev.Entry]) -> str:
     ]
     in_place = still_in_place(incident)
     lines += [f"- in place: {one_line(done, LINE)}" for done in in_place]
-    return "\n".join(lines)
+    return "\n".join(map(item, lines))
 
 
 def _times(taken: Times) -> Iterator[str]:
@@ -95,17 +99,17 @@ def _evidence(entries: Sequence[ev.Entry]) -> Iterator[str]:
     looks = [entry.event for entry in entries if isinstance(entry.event, ev.Gathered)]
     if not looks:
         return
-    for item in looks[-1].evidence:
-        yield f"- {item.id} [{item.trust}] {one_line(item.title, 120)}, from {one_line(item.source, 120)}"
-        yield from _said(item)
+    for piece in looks[-1].evidence:
+        yield f"- {piece.id} ({piece.trust}) {one_line(piece.title, 120)}, from {one_line(piece.source, 120)}"
+        yield from _said(piece)
     yield from (f"- away: {one_line(f'{away.source}: {away.why}', LINE)}" for away in looks[-1].away)
 
 
-def _said(item: EvidenceItem) -> Iterator[str]:
+def _said(piece: EvidenceItem) -> Iterator[str]:
     """The line that tells most, then the excerpt's other lines as code: its layout is half of what it says."""
-    told = headline(item)
+    told = headline(piece)
     yield f"    - {told}"
-    lines = [line for line in neutral(item.excerpt).splitlines() if line.strip() and line != told]
+    lines = [line for line in neutral(piece.excerpt).splitlines() if line.strip() and line != told]
     yield ""
     yield from (f"            {line[:LINE]}" for line in lines)
     yield ""
@@ -155,13 +159,13 @@ def _writes(entries: Sequence[ev.Entry]) -> Iterator[str]:
 
 
 def _diff_of(intent: ev.Intent, rehearsal: Rehearsal | None) -> str:
-    """An undo carries another key than the write it takes back: it is found by object."""
-    for rehearsed in rehearsal.writes if rehearsal else ():
-        if rehearsed.write.key == intent.write.key:
-            return rehearsed.diff
-        if rehearsed.step == intent.step and rehearsed.write.object.uid == intent.write.object.uid:
-            return rehearsed.undo_diff
-    return ""
+    """Of this very write. An undo carries another key than the write it takes back: it is found by object, and the
+    last write to it is taken back first."""
+    writes = rehearsal.writes if rehearsal else ()
+    if intent.direction is Direction.DO:
+        return next((one.diff for one in writes if one.write.key == intent.write.key), "")
+    mine = (one for one in reversed(writes) if one.step == intent.step)
+    return next((one.undo_diff for one in mine if one.write.object.uid == intent.write.object.uid), "")
 
 
 def _fenced(diff: str) -> Iterator[str]:

@@ -154,9 +154,31 @@ def _doing(incident: Incident, now: datetime) -> str:
         case State.VERIFYING:
             return f"Done; watching whether it heals.{_half_done(incident)}"
         case State.UNDOING:
-            return f"Taking back what was done, because of {because(*(incident.failure or _worse(incident)))}."
+            return _taking_back(incident)
         case _:
-            return f"What was done has been taken back, because of {because(*(incident.failure or _worse(incident)))}."
+            return _taken_back(incident)
+
+
+def _taking_back(incident: Incident) -> str:
+    """What failed before anything was written leaves nothing to take back."""
+    why = because(*(incident.failure or _worse(incident)))
+    in_place, unclear = still_in_place(incident), _unclear(incident)
+    if incident.undone_steps or _of_this_round(incident) or unclear:
+        left = f" Still in place: {'; '.join(in_place)}." if in_place else ""
+        told = f" Nobody can tell yet whether this was applied: {'; '.join(unclear)}." if unclear else ""
+        return f"Taking back what was done, because of {why}.{told}{left}"
+    return f"Nothing of it was written, so there is nothing to take back: {why}.{_half_done(incident)}"
+
+
+def _taken_back(incident: Incident) -> str:
+    why = because(*(incident.failure or _worse(incident)))
+    if incident.undone_steps:
+        return f"What was done has been taken back, because of {why}."
+    return f"Nothing of it was written, so there was nothing to take back: {why}.{_half_done(incident)}"
+
+
+def _of_this_round(incident: Incident) -> bool:
+    return any(run.intent.direction is Direction.DO for run in incident.done_writes)
 
 
 def _storm(said: StormCounted) -> str:

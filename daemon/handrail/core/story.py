@@ -211,7 +211,7 @@ _TELLS: dict[str, Callable[[Any], str | None]] = {
     "acted": lambda _event: "Every step is done; watching whether it heals.",
     "verified": _verified,
     "step_undone": _step_undone,
-    "undone": lambda _event: "Everything that was done has been taken back.",
+    "undone": lambda _event: "Nothing that was written is left in place.",
     "replanned": lambda _event: "Looking anew for another round, knowing what was tried.",
     "handed_over": lambda event: f"Handed over to a person: {because(event.reason, event.detail)}.",
     "suppressed": _suppressed,
