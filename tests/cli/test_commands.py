@@ -134,6 +134,13 @@ def test_a_configuration_that_is_not_there_is_one_line_that_says_how_to_get_one(
     assert "handrail config init" in said
 
 
+@pytest.mark.parametrize("verb", ["rbac", "admission"])
+def test_a_policy_that_is_not_there_is_one_line_that_says_what_to_begin_with(verb: str, tmp_path: Path) -> None:
+    said = one_line(handrail(verb, "--policy", tmp_path / "no.yaml"), 2)
+    assert "no such file; policies/observe.yaml" in said
+    assert all((POLICIES.parent / name).exists() for name in ("policies/observe.yaml", "policies/ask.yaml"))
+
+
 def test_a_configuration_with_two_mistakes_is_two_lines(tmp_path: Path) -> None:
     path = tmp_path / "wrong.yaml"
     path.write_text("cluster: {nam: x}\n")

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
+from handrail.cli import ending
+from handrail.cli.cards import WIDEST
 from handrail.cli.ending import DONE, EXITS, FAILED, REFUSED, WRONG
-from tests.cli.support import Ran, handrail
+from handrail.cli.incident_id import IncidentId
+from handrail.core.card import card
+from tests.card import journals as j
+from tests.cli.support import SCRIPT, Ran, handrail
 from tests.cli.test_answers import answering, http
 from tests.cli.test_commands import command_at, every_command, one_line
 
 Path_ = tuple[str, ...]
+POLICY = str(Path(__file__).parents[2] / "policies" / "ask.yaml")
 
 PRINTS = {
     ("run",): "it is the daemon",
@@ -154,6 +163,35 @@ def test_a_yes_is_told_in_the_same_shape(path: Path_) -> None:
     assert (ran.code, ran.json) == (DONE, yes)
 
 
+ABOUT_ONE = [path for path in LEAVES if any(isinstance(one.type, IncidentId) for one in command_at(path).params)]
+
+
+@pytest.mark.parametrize("path", ABOUT_ONE, ids=" ".join)
+@pytest.mark.parametrize(
+    "id_", ["", "a b", "../stop", "inc-1/report", "inc-1?x", "-", "x" * 101, "\x1b[31m", "inc-\u00fc"]
+)
+def test_what_can_be_no_id_is_a_wrong_call_and_reaches_nobody(path: Path_, id_: str) -> None:
+    rest = CALLED.get(path, [""])[1:]
+    with answering(http({"ok": True, "message": "somebody was asked"})) as server:
+        said = one_line(handrail(*path, *rest, "--server", server, "--", id_), WRONG)
+    assert "`handrail incidents list` shows them" in said
+    assert "\x1b" not in said
+
+
+def test_every_command_about_one_incident_takes_an_id() -> None:
+    assert {path for path in LEAVES if "ID" in {one.metavar for one in command_at(path).params}} == set(ABOUT_ONE)
+    assert len(ABOUT_ONE) == 9
+
+
+@pytest.mark.parametrize("status", ["200 OK", "409 Conflict", "403 Forbidden", "404 Not Found", "503 Unavailable"])
+def test_no_answer_steers_a_terminal(status: str) -> None:
+    said = {"ok": status == "200 OK", "reason": "STOPPED", "message": "a\x1b[2Jb\nc"}
+    with answering(http(said, status)) as server:
+        ran = handrail("take", "inc-1", "--server", server)
+    assert "\x1b" not in ran.out + ran.err
+    assert len((ran.out + ran.err).splitlines()) == 1
+
+
 @pytest.mark.parametrize("path", LOOK_FIRST, ids=" ".join)
 def test_an_answer_to_what_asks_nothing_is_a_no(path: Path_) -> None:
     with answering(http({"incident": "inc-1", "card": {"request": None, "status": "it expired"}})) as server:
@@ -185,6 +223,48 @@ def test_a_configuration_that_is_wrong_is_told_by_all_alike(path: Path_, what: s
 def test_the_clusters_own_stops_fail_alike(path: Path_, tmp_path: Path) -> None:
     told = both_ways(path, "--cluster", "--kubeconfig", tmp_path / "none", code=WRONG)
     assert str(tmp_path / "none") in told["message"]
+
+
+def test_a_wait_is_said_until_it_is_over(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(ending, "PROGRESS_SECONDS", 0.001)
+    before, said = threading.active_count(), ""
+    with ending.waiting("the brokers"):
+        while said.count("… waiting for the brokers\n") < 2:
+            said += capsys.readouterr().err
+    assert threading.active_count() == before
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("call", [["steps"], ["steps", "--json"], ["schema", "events"], ["rbac", "--policy", POLICY]])
+def test_where_nothing_can_be_written_it_fails_in_one_line(call: list[str]) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this machine has no /dev/full")
+    command = [sys.executable, "-c", SCRIPT, *call]
+    with full.open("w") as out:
+        done = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (FAILED, "handrail: No space left on device\n")
+
+
+@pytest.mark.parametrize("call", [["steps"], ["schema", "events"], ["--help"]])
+def test_a_reader_that_has_gone_is_no_fault(call: list[str]) -> None:
+    done = subprocess.run(
+        ["bash", "-c", '"$@" | true', "bash", sys.executable, "-c", SCRIPT, *call],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80, 200])
+def test_a_card_is_as_wide_as_the_terminal_and_never_wider_than_reads_well(columns: int) -> None:
+    shown = {"card": card(j.incident(j.ASKED), j.T0).model_dump(mode="json"), "story": []}
+    with answering(http(shown)) as server:
+        ran = handrail("incidents", "show", "inc-1", "--server", server, COLUMNS=str(columns))
+    assert ran.code == DONE
+    assert max(map(len, ran.out.splitlines())) == min(columns, WIDEST)
 
 
 def test_approving_for_a_script_asks_nobody() -> None:

@@ -75,5 +75,5 @@ def main() -> None:
     manner = Manner()
     try:
         sys.exit(cli(standalone_mode=False, obj=manner))  # click hands an Exit's code back here instead of raising it
-    except (click.exceptions.Abort, click.ClickException, HandrailError) as wrong:
+    except (click.exceptions.Abort, click.ClickException, HandrailError, OSError) as wrong:
         sys.exit(end(wrong, manner))

@@ -19,7 +19,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from handrail.cli.ending import Refused, WrongCall, say
+from handrail.cli.ending import Refused, WrongCall, say, waiting
 from handrail.core.redact import neutral
 
 SECONDS = 15.0
@@ -64,21 +64,26 @@ class Client:
         if not isinstance(said, dict) or not isinstance(said.get("message"), str):
             text = flat(data.decode(errors="replace"))[:300] or "an empty answer"
             return click.ClickException(f"what answers at {self._where} is no daemon of ours: HTTP {status}, {text}")
+        message = flat(said["message"])
         if status in (401, 403):
-            return Refused(said["message"], str(said.get("reason") or ""))
-        if 400 <= status < 500:
-            return WrongCall(said["message"])
-        return click.ClickException(said["message"])
+            return Refused(message, flat(str(said.get("reason") or "")))
+        return WrongCall(message) if 400 <= status < 500 else click.ClickException(message)
 
     @property
     def _where(self) -> str:
         return self.socket_path or self.server
 
     def _raw(self, method: str, path: str, body: dict[str, Any] | None) -> tuple[int, bytes]:
+        connection = self._connect()
+        with waiting(self._where):
+            return self._answer(connection, method, path, body)
+
+    def _answer(
+        self, connection: http.client.HTTPConnection, method: str, path: str, body: dict[str, Any] | None
+    ) -> tuple[int, bytes]:
         headers = {"Content-Type": "application/json", "Connection": "close"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
-        connection = self._connect()
         try:
             connection.request(method, path, json.dumps(body) if body is not None else None, headers)
             answer = connection.getresponse()
@@ -128,7 +133,7 @@ def _parsed(data: bytes) -> Any:
 def tell(answer: dict[str, Any], *, as_json: bool) -> None:
     """The answer to a wish. Raises Refused with the reason's word where the answer was no, WrongCall where what was
     wished can't be understood."""
-    said, reason = str(answer["message"]), str(answer.get("reason") or "")
+    said, reason = flat(str(answer["message"])), str(answer.get("reason") or "")
     if not answer["ok"]:
         raise Refused(said, reason) if reason else WrongCall(said)
     facts = {key: value for key, value in answer.items() if key not in ("ok", "message", "reason")}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from handrail.cli.client import flat
-from handrail.cli.ending import say, show_json
+from handrail.cli.ending import say, show_json, waiting
 from handrail.cli.named import named
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class InCluster:
             click.echo(f"STOPPED by the cluster in {namespace}: {flat(why)}")
 
     def _run(self, work: Callable[[ClusterStops], Awaitable[T]]) -> T:
-        return asyncio.run(self._with_stops(work))
+        with waiting("the API server"):
+            return asyncio.run(self._with_stops(work))
 
     async def _with_stops(self, work: Callable[[ClusterStops], Awaitable[T]]) -> T:
         from handrail.adapters.kubernetes import Cluster

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
+from handrail.cli.cards import show_card
 from handrail.cli.client import Client, tell, with_client
 from handrail.cli.ending import JSON, Refused
+from handrail.cli.incident_id import INCIDENT
 
 
 @click.command()
-@click.argument("id_", metavar="ID")
+@INCIDENT
 @click.option("--yes", is_flag=True, help="Don't show the card and ask again.")
 @JSON
 @with_client
@@ -26,13 +27,13 @@ def approve(client: Client, id_: str, yes: bool, as_json: bool) -> None:
         raise click.UsageError("--json shows no card and asks nobody: say --yes too")
     found = _asked(client, id_)
     if not yes:
-        _show(found)
+        show_card(found["card"])
         click.confirm("Do exactly this?", abort=True)
     _decide(client, id_, "approve", found["card"]["request"], as_json=as_json)
 
 
 @click.command()
-@click.argument("id_", metavar="ID")
+@INCIDENT
 @JSON
 @with_client
 def reject(client: Client, id_: str, as_json: bool) -> None:
@@ -47,7 +48,7 @@ def reject(client: Client, id_: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("id_", metavar="ID")
+@INCIDENT
 @JSON
 @with_client
 def take(client: Client, id_: str, as_json: bool) -> None:
@@ -62,7 +63,7 @@ def take(client: Client, id_: str, as_json: bool) -> None:
 
 
 @click.command("give-back")
-@click.argument("id_", metavar="ID")
+@INCIDENT
 @JSON
 @with_client
 def give_back(client: Client, id_: str, as_json: bool) -> None:
@@ -80,13 +81,6 @@ def _asked(client: Client, id_: str) -> Any:
     if not found["card"]["request"]:
         raise Refused(f"{found['incident']} asks nothing now: {found['card']['status']}", "STATE_CHANGED")
     return found
-
-
-def _show(found: Any) -> None:
-    from handrail.console.terminal import render
-    from handrail.model.card import Card
-
-    click.echo(render(Card.model_validate(found["card"]), colour=sys.stdout.isatty()))
 
 
 def _decide(client: Client, id_: str, verb: str, request: str | None, *, as_json: bool) -> None:

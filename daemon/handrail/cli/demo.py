@@ -13,6 +13,8 @@ from typing import Any
 
 import click
 
+from handrail.cli.cards import show_card
+
 
 @click.command()
 @click.option("--yes", is_flag=True, help="Approve without asking; exit 1 unless the incident ends RESOLVED.")
@@ -77,12 +79,9 @@ async def _ended(stage: Any) -> tuple[str, str]:
 
 
 async def _decide(stage: Any, incident: str, *, yes: bool) -> None:
-    from handrail.console.terminal import render
-    from handrail.model.card import Card
-
     found = await stage.get(f"/api/v1/incidents/{incident}")
     click.echo()
-    click.echo(render(Card.model_validate(found["card"]), colour=sys.stdout.isatty()))
+    show_card(found["card"])
     click.echo()
     if yes:
         await _answer(stage, found, "approve")

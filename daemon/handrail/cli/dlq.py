@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from handrail.cli.config_file import CONFIG
-from handrail.cli.ending import JSON, REFUSED, WrongCall, say, show_json
+from handrail.cli.ending import JSON, REFUSED, WrongCall, say, show_json, waiting
 from handrail.cli.named import named
 
 if TYPE_CHECKING:
     from handrail.core.letters import Consent
     from handrail.model.config import Config
     from handrail.model.letter import Letter
+
+T = TypeVar("T")
 
 REASON = named("--reason", metavar="WORD", help="Only those with this reason, as MALFORMED.")
 LIMIT = click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Only the newest.")
@@ -43,7 +45,7 @@ def list_(path: Path, reason: str, limit: int, as_json: bool) -> None:
     """
     from handrail.cli.letters import one_line, plain
 
-    found = asyncio.run(_letters(_config(path)).newest(limit, reason))
+    found = _run(_letters(_config(path)).newest(limit, reason))
     if as_json:
         show_json([plain(letter) for letter in found])
         return
@@ -69,7 +71,7 @@ def show(place: str, path: Path, as_json: bool) -> None:
     from handrail.cli.letters import shown, shown_plainly
 
     config, wanted = _config(path), _place(place)
-    letter = asyncio.run(_letters(config).at([wanted])).get(wanted)
+    letter = _run(_letters(config).at([wanted])).get(wanted)
     if letter is None:
         raise WrongCall(f"there is no dead letter at {place} of {config.kafka.dead_letter_topic}")
     if as_json:
@@ -104,9 +106,9 @@ def replay(places: tuple[str, ...], path: Path, as_json: bool, **how: Any) -> No
         raise click.UsageError("name letters as PARTITION/OFFSET, or say --all")
     config, wanted = _config(path), [_place(place) for place in places]
     if how["everything"]:
-        wanted = [one.place[1:] for one in asyncio.run(_letters(config).newest(how["limit"], how["reason"]))]
+        wanted = [one.place[1:] for one in _run(_letters(config).newest(how["limit"], how["reason"]))]
     consent = Consent(force=how["force"], again=how["again"])
-    results = asyncio.run(_replay(config, wanted, consent, dry=how["dry_run"]))
+    results = _run(_replay(config, wanted, consent, dry=how["dry_run"]))
     stay = [result for result in results if result["why_not"]]
     if not as_json:
         click.echo("\n".join(_lines(results, dry=how["dry_run"])) or "no dead letters")
@@ -174,3 +176,8 @@ def _place(text: str) -> tuple[int, int]:
     if not (partition.isdecimal() and offset.isdecimal() and text.isascii() and len(text) < 30):
         raise click.BadParameter(f"{text[:40]!r} is not PARTITION/OFFSET, as `handrail dlq list` shows it")
     return int(partition), int(offset)
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    with waiting("the brokers"):
+        return asyncio.run(work)

@@ -5,7 +5,10 @@ Never decides whether something is done, allowed or wrong: that is raised or ret
 
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +25,8 @@ EXITS = {
     INTERRUPTED: "Ctrl-C, or the question was answered with no",
 }
 """Every command's, and nothing else ever."""
+
+PROGRESS_SECONDS = 2.0
 
 
 @dataclass
@@ -72,6 +77,24 @@ def say(message: str, *, as_json: bool, ok: bool = True, reason: str = "", **fac
         click.echo(message)
 
 
+@contextlib.contextmanager
+def waiting(for_what: str) -> Iterator[None]:
+    """Says on standard error every two seconds what is still waited for: nobody has to guess before a dead terminal."""
+    over = threading.Event()
+
+    def tell() -> None:
+        while not over.wait(PROGRESS_SECONDS):
+            click.echo(f"… waiting for {for_what}", err=True)
+
+    telling = threading.Thread(target=tell, daemon=True)
+    telling.start()
+    try:
+        yield
+    finally:
+        over.set()
+        telling.join()
+
+
 def end(wrong: Exception, manner: Manner) -> int:
     """Says what ended the command, and gives its exit code. Raises what is a fault of ours."""
     match wrong:
@@ -87,7 +110,16 @@ def end(wrong: Exception, manner: Manner) -> int:
             raise wrong
         case HandrailError():
             return _told(click.ClickException(str(wrong)), manner, FAILED)
+        case OSError():
+            return _full(wrong)
     raise wrong
+
+
+def _full(wrong: OSError) -> int:
+    """What was to be said can't be written (a full disk): said where it still can be, if anywhere."""
+    with contextlib.suppress(OSError):
+        click.echo(f"handrail: {wrong.strerror or wrong}", err=True)
+    return FAILED
 
 
 class _Plain(click.ClickException):

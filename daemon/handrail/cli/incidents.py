@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
+from handrail.cli.cards import show_card
 from handrail.cli.client import Client, flat, tell, with_client
 from handrail.cli.ending import JSON, show_json
+from handrail.cli.incident_id import INCIDENT
 
 
 @click.group()
@@ -39,7 +39,7 @@ def list_(client: Client, limit: int, as_json: bool) -> None:
 
 
 @incidents.command()
-@click.argument("id_", metavar="ID")
+@INCIDENT
 @JSON
 @with_client
 def show(client: Client, id_: str, as_json: bool) -> None:
@@ -54,17 +54,14 @@ def show(client: Client, id_: str, as_json: bool) -> None:
     if as_json:
         show_json(found)
         return
-    from handrail.console.terminal import render
-    from handrail.model.card import Card
-
-    click.echo(render(Card.model_validate(found["card"]), colour=sys.stdout.isatty()))
+    show_card(found["card"])
     click.echo()
     for entry in found["story"]:
         click.echo(f"{entry['at'][11:19]}  {entry['line']}")
 
 
 @incidents.command()
-@click.argument("id_", metavar="ID")
+@INCIDENT
 @with_client
 def report(client: Client, id_: str) -> None:
     """The whole story of an incident in one text.
@@ -81,7 +78,7 @@ def _reasoned(verb: str, help_: str) -> None:
     """Adds a command that asks for something about a whole incident."""
 
     @incidents.command(verb, help=help_)
-    @click.argument("id_", metavar="ID")
+    @INCIDENT
     @click.option("--reason", required=True, help="Why; it stands in the journal beside your name.")
     @JSON
     @with_client

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from handrail.cli.config_file import CONFIG
-from handrail.cli.ending import FAILED, JSON, say, show_json
+from handrail.cli.ending import FAILED, JSON, say, show_json, waiting
 
 USER = click.option("--user", default="", help="The role that may change the schema, instead of the URL's.")
 PASSWORD = click.option(
@@ -42,7 +42,8 @@ def upgrade(path: Path, user: str, password_file: Path | None, grant_to: str, as
 
     config = load_config(path).store
     access = access_as(config, user, password_file)
-    before, after = asyncio.run(upgrade_store(config.url, access, grant_to=grant_to))
+    with waiting("the database"):
+        before, after = asyncio.run(upgrade_store(config.url, access, grant_to=grant_to))
     moved = f"schema {before.schema} -> {after.schema}" if before != after else f"schema {after.schema}, as it was"
     said = f"{moved}; readers from {after.min_reader} on"
     if grant_to:
@@ -76,7 +77,8 @@ def status(path: Path, user: str, password_file: Path | None, as_json: bool) -> 
     from handrail.adapters.store.upgrading import look_at_store
 
     config = load_config(path).store
-    found, too_much = asyncio.run(look_at_store(config.url, access_as(config, user, password_file)))
+    with waiting("the database"):
+        found, too_much = asyncio.run(look_at_store(config.url, access_as(config, user, password_file)))
     problem = ""
     if found.min_reader > READER:
         problem = f"only builds that read {found.min_reader} or newer may use it; this one reads {READER}"

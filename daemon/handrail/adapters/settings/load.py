@@ -22,6 +22,12 @@ SECRET_WORDS = ("password", "token", "secret", "key", "credential")
 SECRET_HINT = "secrets come from `file:` or `env:`, never from the YAML"
 MOST_BYTES = 1024 * 1024
 
+BEGIN: dict[type[BaseModel], str] = {
+    Config: "`handrail config init` writes one to begin with",
+    Policy: "policies/observe.yaml and policies/ask.yaml of the sources are there to begin with",
+}
+"""What to do where there is no file."""
+
 V = TypeVar("V", bound=BaseModel)
 Loc = tuple[int | str, ...]
 
@@ -37,7 +43,7 @@ def load_policy(path: Path) -> Policy:
 
 
 def _load(path: Path, kind: type[V]) -> V:
-    data = _read(path)
+    data = _read(path, BEGIN[kind])
     try:
         return kind.model_validate(data)
     except ValidationError as error:
@@ -45,12 +51,12 @@ def _load(path: Path, kind: type[V]) -> V:
         raise BadConfig("\n".join(f"{path}: {line}" for line in lines)) from None
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, begin: str) -> dict[str, Any]:
     try:
         with path.open(encoding="utf-8") as file:
             text = file.read(MOST_BYTES + 1)
     except FileNotFoundError as missing:
-        raise BadConfig(f"{path}: no such file; `handrail config init` writes one to begin with") from missing
+        raise BadConfig(f"{path}: no such file; {begin}") from missing
     except (OSError, UnicodeDecodeError) as unreadable:
         raise BadConfig(f"{path}: can't be read: {unreadable}") from unreadable
     if len(text) > MOST_BYTES:
