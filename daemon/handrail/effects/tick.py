@@ -16,7 +16,7 @@ from handrail.core.conditions import TOLD, raised, refused
 from handrail.core.correlate import arrival
 from handrail.core.storm import concerning
 from handrail.core.windows import overdue
-from handrail.effects import storm
+from handrail.effects import last_words, storm
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.arrival import Arrival, Batch
@@ -60,6 +60,7 @@ class Ticking:
                 await self._look(signal, standing, now)
         with suppress(Damaged, UnknownEvent):  # of its page: said by whoever drives that, and all else goes on
             await storm.watch(tools)
+        await last_words.say(tools)
         await self._tell_asked(now)
         if now - self._tidied >= TIDY_EVERY:
             await tools.store.watching.tidy()

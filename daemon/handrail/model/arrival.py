@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 from handrail.model.alert import Alert, Source
 from handrail.model.finding import Finding
@@ -47,3 +48,13 @@ class Took(Value):
     fate: Fate
     incident: str = ""
     reason: Reason | None = None
+
+
+class LastWord(Value):
+    """What was heard last of one alert of an incident, `at` by our clock, where its journal ends with another word."""
+
+    incident: str
+    identity: str
+    status: Literal["firing", "resolved"]
+    seen_at: datetime
+    at: datetime

@@ -27,6 +27,7 @@ from handrail.adapters.store.watching import lift, sighted, stand
 from handrail.core.conditions import STOPPING, TOLD, raised
 from handrail.core.grouping import Place as Placed
 from handrail.core.grouping import place
+from handrail.core.last_word import LATE_EVERY, REPEAT_EVERY
 from handrail.core.storm import page_of
 from handrail.model.alert import Alert, Source
 from handrail.model.arrival import Arrival, Batch, Fate, Took
@@ -45,21 +46,11 @@ TITLE = 200
 ALWAYS_TOLD = 20
 """So many alerts of an incident are journalled whatever they say."""
 
-REPEAT_EVERY = timedelta(minutes=1)
-"""Later ones: at most one of each status in this time, so that what flaps is bounded too. Each entry moves the
-journal's head, and in a storm nothing could be decided any more, since a decision commits only onto the head that it
-was made from."""
-
-
 BREATH = 8
 """Batches after which others have their turn: those that only read need not wait for this transaction."""
 
 MANY = 64
 """Alerts of one batch after which others have theirs."""
-
-LATE_EVERY = timedelta(hours=1)
-"""Of a closed incident: each status first, then at most one in this time. People are told of each entry."""
-
 
 _opened, _attached, _took = trusted(Opened), trusted(AlertAttached), trusted(Took)
 

@@ -10,11 +10,12 @@ from collections.abc import Iterable
 
 from sqlalchemy import select
 
-from handrail.adapters.store import audit, blobs, journal, lists, spent, starts, stop
+from handrail.adapters.store import audit, blobs, heard, journal, lists, spent, starts, stop
 from handrail.adapters.store.database import Database, Tx
 from handrail.adapters.store.values import AuditReport, IncidentRow, Telling
 from handrail.core.budgets import Spent
 from handrail.core.gate import Recent
+from handrail.model.arrival import LastWord
 from handrail.model.events import Entry
 from handrail.model.incident import Incident
 from handrail.model.switch import Switch
@@ -51,6 +52,10 @@ class Reading:
     async def entries(self, id_: str) -> tuple[Entry, ...]:
         """The whole journal, oldest first; () for an unknown id. Raises Damaged, UnknownEvent."""
         return await self._database.read(lambda tx: journal.entries_after(tx, id_, 0))
+
+    async def unsaid(self, id_: str = "") -> tuple[LastWord, ...]:
+        """What was heard last and is not journalled: of this incident, or of all where it is time that it is."""
+        return await self._database.read(lambda tx: heard.unsaid(tx, id_))
 
     def unfit(self) -> dict[str, str]:
         """Incidents that can't be driven, as far as they were looked at, each with what is wrong with its journal."""

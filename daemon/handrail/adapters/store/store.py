@@ -22,6 +22,7 @@ from handrail.adapters.store import (
     claim,
     gate,
     happened,
+    heard,
     intake,
     journal,
     late,
@@ -40,7 +41,7 @@ from handrail.adapters.store.storms import Storms
 from handrail.adapters.store.values import Committed, Telling
 from handrail.adapters.store.wake import Wake
 from handrail.adapters.store.watching import Watching
-from handrail.model.arrival import Batch, Took
+from handrail.model.arrival import Batch, LastWord, Took
 from handrail.model.errors import HeadMoved, Transient
 from handrail.model.events import Attempted, Event, Gathered, Intent, ModelAnswered, Outcome
 from handrail.model.incident import Incident
@@ -169,6 +170,17 @@ class Store(Reading):
             moved = await journal.extend(tx, current, events, actor)
             await _keep(tx, kept)
             return moved
+
+        return await self._database.write(work)
+
+    async def say(self, incident: Incident, events: Sequence[Event], words: Sequence[LastWord]) -> Incident:
+        """As `append`, of the last words that were heard; each is known as journalled from then on."""
+
+        async def work(tx: Tx) -> Incident:
+            current = await journal.lock_at(tx, incident)
+            said = await journal.extend(tx, current, events, intake.ACTOR) if events else current
+            await heard.said_now(tx, words)
+            return said
 
         return await self._database.write(work)
 
