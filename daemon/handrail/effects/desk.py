@@ -15,6 +15,7 @@ from handrail.core.report import report
 from handrail.core.saga import TAKEN_PATIENCE
 from handrail.core.story import line
 from handrail.effects import asked, switching
+from handrail.effects.last_words import as_heard
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.approval import Approvers, Person
@@ -49,7 +50,7 @@ class PeoplesDesk:
         incident = await self._find(id_)
         if incident is None:
             return None
-        entries = await self._tools.store.entries(incident.id)
+        incident, entries = await as_heard(self._tools, incident)
         story = [
             {"seq": entry.seq, "at": entry.at.isoformat(), "actor": entry.actor, "kind": entry.event.kind, "line": told}
             for entry in entries
@@ -69,7 +70,7 @@ class PeoplesDesk:
 
     async def report(self, id_: str) -> str | None:
         incident = await self._find(id_)
-        return None if incident is None else report(incident, await self._tools.store.entries(incident.id))
+        return None if incident is None else report(*await as_heard(self._tools, incident))
 
     def _no(self, refusal: Refusal, stage: str) -> Reply:
         """The same word for the one who asked, the log and the metric."""
