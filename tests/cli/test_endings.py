@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -265,6 +267,19 @@ def test_a_card_is_as_wide_as_the_terminal_and_never_wider_than_reads_well(colum
         ran = handrail("incidents", "show", "inc-1", "--server", server, COLUMNS=str(columns))
     assert ran.code == DONE
     assert max(map(len, ran.out.splitlines())) == min(columns, WIDEST)
+
+
+def test_ctrl_c_while_nobody_answers_ends_it_at_once_and_says_so() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        command = [sys.executable, "-c", SCRIPT, "status", "--server", address]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            assert process.stderr.readline() == f"… waiting for {address}\n"
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+    said = [line for line in err.splitlines() if line and not line.startswith("…")]
+    assert (process.returncode, out, said) == (ending.INTERRUPTED, "", ["handrail: aborted"])
 
 
 def test_approving_for_a_script_asks_nobody() -> None:

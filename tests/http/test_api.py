@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from handrail.adapters.http import Reply
+from handrail.adapters.http import Reply, no_such
 from handrail.model.errors import Bug, Transient, UnknownEvent
 from handrail.model.switch import Reach, Scope
 from tests.http.support import SRE, Reviews, Site, fetch, site
@@ -191,7 +191,7 @@ async def test_an_id_that_cannot_be_one_reaches_no_desk(server: Site, id_: str) 
 @pytest.mark.parametrize("path", ["/api/v1/incidents/inc-2", "/api/v1/incidents/inc-2/report"])
 async def test_an_incident_that_is_not_there_is_said(server: Site, path: str) -> None:
     answer = await server.get(path, token="good")
-    assert (answer.status, answer.json["message"]) == (404, "no incident 'inc-2'; see `handrail incidents list`")
+    assert (answer.status, answer.json["message"]) == (404, no_such("inc-2"))
 
 
 async def test_a_report_is_text_whatever_it_holds(server: Site) -> None:

@@ -21,7 +21,9 @@ import handrail_remediations
 from handrail.adapters.settings import Secret, load_policy
 from handrail.check.doors import intake
 from handrail.check.lines import Line, fail, ok
+from handrail.check.windows import windows
 from handrail.core.allow import unknown_steps
+from handrail.core.words import plural
 from handrail.model.config import (
     AlertmanagerConfig,
     Config,
@@ -84,7 +86,10 @@ async def _policy(config: Config) -> list[Line]:
     if unknown:
         known = ", ".join(sorted(steps))
         return [fail("policy", f"names unknown steps: {', '.join(unknown)}; known are {known}")]
-    lines = [ok("policy", f"{config.policy} is valid, {len(policy.rules)} rules")]
+    lines = [
+        ok("policy", f"{config.policy} is valid, {plural(len(policy.rules), 'rule')}"),
+        *windows(policy, datetime.now(UTC)),
+    ]
     problem = _nobody(policy, steps, slack=config.slack is not None)
     return [*lines, fail("approvers", problem)] if problem else lines
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from handrail.adapters.http import Reply
+from handrail.adapters.http import Reply, no_such
 from handrail.core import again
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
@@ -39,7 +39,7 @@ async def _cancel(tools: Tools, id_: str, person: Person, why: str) -> Reply | R
     for _ in range(TRIES):
         incident = await tools.store.incident(id_)
         if incident is None:
-            return Reply(ok=False, message=f"no incident {id_!r}; see `handrail incidents list`")
+            return Reply(ok=False, message=no_such(id_))
         events = again.cancel(incident, person, why)
         if isinstance(events, Refusal):
             return events

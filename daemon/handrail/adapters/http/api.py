@@ -204,4 +204,8 @@ def _error(status: int, message: str) -> web.Response:
 
 
 def _no_such(request: web.Request) -> web.Response:
-    return _error(404, f"no incident {request.match_info['id']!r}; see `handrail incidents list`")
+    return _error(404, no_such(request.match_info["id"]))
+
+
+def no_such(id_: str) -> str:
+    return f"{id_!r} is no incident's id, nor the beginning of one alone; see `handrail incidents list`"
