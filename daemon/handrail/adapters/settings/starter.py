@@ -62,7 +62,7 @@ store:
   url: sqlite:////var/lib/handrail/handrail.db
   # password: {{file: /etc/handrail/store/password}}
 
-# Who may do what. observe.yaml (the default) writes nothing.
+# Who may do what, how often (budgets) and when not (freezes). observe.yaml (the default) writes nothing.
 policy: /etc/handrail/policy.yaml
 
 planner:
