@@ -5,7 +5,7 @@ name, and for a pod what gathering finds to own it. While it may still turn out 
 nothing is planned. In a storm people get one page, nothing is asked and nothing written but what a person asks for by
 name; what waits is looked at again on the live object afterwards, and asked about a few at a time. A storm may never
 end, since anybody who may send alerts can keep one up: so nobody waits for it longer than policy says
-(docs/adr/0010-patience-in-a-storm.md).
+(docs/adr/0011-patience-in-a-storm.md).
 """
 
 from __future__ import annotations
