@@ -106,6 +106,33 @@ async def test_the_next_silence_is_another_incident(shop: Shop, tmp_path: Path) 
         assert await open_about(life) == ["Gone: Watchdog", "Gone: Watchdog"]
 
 
+async def test_what_is_remembered_of_silences_does_not_grow_with_their_number(shop: Shop, tmp_path: Path) -> None:
+    async with watching(shop, tmp_path) as (life, ticking):
+        for offset in range(6):
+            await hear(life, offset=offset)
+            await minutes(shop, ticking, 18)
+        gone = [alert for i in await life.incidents() for alert in i.alerts if alert.name == "Gone: Watchdog"]
+        assert len({alert.starts_at for alert in gone}) == 6
+        assert len(ticking._told) <= len(ALERTS.awaited)
+
+
+async def test_the_last_word_of_an_alert_that_flaps_is_journalled_by_the_clock(shop: Shop, tmp_path: Path) -> None:
+    async with watching(shop, tmp_path) as (life, ticking):
+        for offset in range(24):
+            shop.clock.advance(1)
+            await hear(life, "Flaps", offset=offset, status=("firing", "resolved")[offset % 2])
+        shop.clock.advance(1)
+        await hear(life, "Flaps", offset=30)
+        incident = await life.the_incident()
+        assert incident.alerts[-1].status == "resolved", "that is what is journalled"
+        (shown,) = [line for line in (await life.desk.report(incident.id) or "").splitlines() if "(firing)" in line][
+            -1:
+        ]
+        assert shown.endswith("alert Flaps again (firing)")
+        await minutes(shop, ticking, 2)
+        assert (await life.the_incident()).alerts[-1].status == "firing"
+
+
 async def test_a_start_gives_everything_its_time_and_takes_no_condition_back(shop: Shop, tmp_path: Path) -> None:
     async with watching(shop, tmp_path) as (life, ticking):
         await hear(life, offset=1)

@@ -28,6 +28,7 @@ from handrail.model.policy import Policy
 from handrail.model.reason import Refusal
 
 TIDY_EVERY = timedelta(minutes=10)
+LAST_WORDS_EVERY = timedelta(minutes=1)
 
 MOST_ASKED = 200
 """Open questions that are looked through; more at once nobody reads."""
@@ -44,7 +45,7 @@ class Ticking:
         self._tools = tools
         self._since = tools.now()
         self._told: dict[str, str] = {}
-        self._tidied = self._since
+        self._tidied = self._said = self._since
         self._asked: dict[str, Incident] = {}
 
     async def tick(self) -> None:
@@ -60,7 +61,9 @@ class Ticking:
                 await self._look(signal, standing, now)
         with suppress(Damaged, UnknownEvent):  # of its page: said by whoever drives that, and all else goes on
             await storm.watch(tools)
-        await last_words.say(tools)
+        if now - self._said >= LAST_WORDS_EVERY:
+            await last_words.say(tools)
+            self._said = now
         await self._tell_asked(now)
         if now - self._tidied >= TIDY_EVERY:
             await tools.store.watching.tidy()
