@@ -16,7 +16,7 @@ from sqlalchemy import ARRAY, ColumnElement, Insert, Text, any_, bindparam
 from sqlalchemy.engine import Dialect
 
 from handrail.adapters.store.database import Tx
-from handrail.adapters.store.schema import iso
+from handrail.adapters.store.schema import UtcText, iso
 from handrail.adapters.store.sqlite import one_of
 
 Row = Mapping[str, Any]
@@ -31,18 +31,26 @@ async def put(tx: Tx, statement: Insert, rows: Sequence[Row]) -> None:
 
 @lru_cache(maxsize=64)
 def _prepared(statement: Insert, dialect: Dialect, names: tuple[str, ...]) -> tuple[str, Callable[[Row], Any]]:
-    """The text for the driver, and what makes its parameters of a row: in order, or by name."""
+    """The text for the driver, and what makes its parameters of a row: in order, or by name. Times are kept as text
+    (schema.UtcText)."""
     compiled = statement.compile(dialect=dialect, column_keys=list(names))
+    dated = frozenset(name for name in names if isinstance(statement.table.c[name].type, UtcText))
     order = compiled.positiontup if compiled.positional else None
     if order is None:
-        return str(compiled), lambda row: {name: _plain(value) for name, value in row.items()}
-    in_order = itemgetter(*order)
-    return str(compiled), lambda row: tuple([_plain(value) for value in in_order(row)])
+        return str(compiled), lambda row: {**row, **{name: _text(row[name]) for name in dated}}
+    in_order, times = itemgetter(*order), [place for place, name in enumerate(order) if name in dated]
+
+    def parameters(row: Row) -> tuple[Any, ...]:
+        found = list(in_order(row))
+        for place in times:
+            found[place] = _text(found[place])
+        return tuple(found)
+
+    return str(compiled), parameters
 
 
-def _plain(value: Any) -> Any:
-    """Times are kept as text (schema.UtcText)."""
-    return iso(value) if type(value) is datetime else value
+def _text(at: datetime | None) -> str | None:
+    return None if at is None else iso(at)
 
 
 def among(tx: Tx, column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:

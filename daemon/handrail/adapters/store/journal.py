@@ -72,6 +72,8 @@ def said_event(event: Event) -> Said:
 
 def clean(text: str) -> str:
     """Text that any database takes: no half surrogate pairs, no NUL."""
+    if text.isascii() and "\0" not in text:
+        return text  # nearly all of it
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 

@@ -6,13 +6,14 @@ writer does it, given the fields in order.
 
 from __future__ import annotations
 
-from functools import cache
+from datetime import datetime
 from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
 from handrail.adapters.store.journal import Said, said_event
 from handrail.model.events import Event
+from handrail.model.finding import Cause, Handling
 from handrail.model.value import Value
 
 
@@ -25,20 +26,27 @@ def said_of(event: Event) -> Said:
 
 
 def _ordered(value: Any) -> Any:
-    """Plain data with all keys in order. Texts come first, since nearly all are."""
+    """Plain data with all keys in order. Most of it is texts, and maps of nothing else, which need no further look."""
     kind: Any = type(value)
     if kind is str or value is None:
         return value
     if kind is dict:
-        return {key: _ordered(value[key]) for key in sorted(value)}
+        in_order = dict(sorted(value.items()))
+        if _TEXT.issuperset(map(type, in_order.values())):
+            return in_order
+        return {key: _ordered(said) for key, said in in_order.items()}
     if kind is tuple:
         return [_ordered(one) for one in value]
-    if isinstance(value, Value):
-        fields = value.__dict__
-        return {name: _ordered(fields[name]) for name in _names(kind)}
-    return value
+    if kind not in _NAMES:
+        if not isinstance(value, Value):
+            return value
+        _NAMES[kind] = tuple(sorted(kind.model_fields))
+    fields = value.__dict__
+    return {name: said if type(said := fields[name]) in _WHOLE else _ordered(said) for name in _NAMES[kind]}
 
 
-@cache
-def _names(kind: type[Value]) -> tuple[str, ...]:
-    return tuple(sorted(kind.model_fields))
+_TEXT = frozenset({str})
+_WHOLE = frozenset({str, type(None), int, datetime, Cause, Handling})
+"""Nothing is in them that could be out of order."""
+
+_NAMES: dict[type[Value], tuple[str, ...]] = {}
