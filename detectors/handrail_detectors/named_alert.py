@@ -45,7 +45,7 @@ class NamedAlert:
     example: str = "A Deployment has fewer ready pods than it wants"
 
     def detect(self, window: Window, now: datetime, params: BaseModel) -> tuple[Finding, ...]:
-        return tuple(self._finding(alert) for alert in window.alerts)
+        return tuple([self._finding(alert) for alert in window.alerts])
 
     def _finding(self, alert: Alert) -> Finding:
         row = table().get(alert.name) or (EVENT if is_event(alert) else UNKNOWN)

@@ -64,16 +64,18 @@ def place(arrival: Arrival, known: Known) -> Place:
         return Place(fate=Fate.RECORDED, reason=elsewhere)
     if known.open:
         return Place(fate=Fate.ATTACHED, incident=known.open)
-    closed = known.closed if known.closed and _same_story(arrival, known.closed, known.now) else None
-    if closed and _settled(arrival, closed):
+    closed = known.closed
+    if closed is not None and not _same_story(arrival, closed, known.now):
+        closed = None
+    if closed is not None and _settled(arrival, closed):
         return Place(fate=Fate.ATTACHED, incident=closed.incident)
     nothing = _opens_nothing(arrival, known)
-    if nothing and closed:
+    if nothing and closed is not None:
         return Place(fate=Fate.ATTACHED, incident=closed.incident)
     if nothing:
         return Place(fate=Fate.RECORDED, reason=nothing)
     opened = incident_id(arrival, known.cluster, known.generation)
-    return Place(fate=Fate.OPENED, incident=opened, follows=_follows(arrival, closed) if closed else None)
+    return Place(Fate.OPENED, opened, follows=None if closed is None else _follows(arrival, closed))
 
 
 class Named(Protocol):
@@ -91,7 +93,8 @@ def incident_id(arrival: Named, cluster: str, generation: int = 0) -> str:
     again = f"\0{generation}" if generation else ""
     seed = f"{cluster}\0{arrival.identity}\0{arrival.episode}{again}".encode()
     bits = int.from_bytes(hashlib.sha256(seed).digest()[:7], "big") >> 6
-    return "inc-" + "".join([_LETTERS[bits >> place & 1023] for place in (40, 30, 20, 10, 0)])
+    begin = f"inc-{_LETTERS[bits >> 40]}{_LETTERS[bits >> 30 & 1023]}{_LETTERS[bits >> 20 & 1023]}"
+    return f"{begin}{_LETTERS[bits >> 10 & 1023]}{_LETTERS[bits & 1023]}"
 
 
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
@@ -138,10 +141,13 @@ def _follows(arrival: Arrival, closed: Closed) -> Follows:
     return Follows(incident=closed.incident, ended=str(closed.state), echo=echo)
 
 
+_IGNORED = frozenset({Handling.IGNORE})
+
+
 def _opens_nothing(arrival: Arrival, known: Known) -> Reason | None:
     if arrival.alert.status == "resolved":
         return Reason.RESOLVED_BY_ITSELF
-    if all(finding.handling is Handling.IGNORE for finding in arrival.findings):
+    if _IGNORED.issuperset([finding.handling for finding in arrival.findings]):
         return Reason.LONE_EVENT if is_event(arrival.alert) else Reason.IGNORED_BY_RULE
     if known.now - arrival.alert.seen_at > known.max_age:
         return Reason.TOO_OLD

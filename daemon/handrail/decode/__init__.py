@@ -40,13 +40,6 @@ TAKES: Mapping[str, frozenset[Shape]] = {
 """What a configured encoding takes besides OTLP; `raw` (kafkaexporter's, of a log's body) and `auto` take all."""
 
 
-class Topic(NamedTuple):
-    """How a topic is configured to be read."""
-
-    signal: str
-    encoding: str
-
-
 class How(NamedTuple):
     """How a record is read: `signal` is one of SIGNALS and matters to OTLP alone; `encoding` is one of ENCODINGS."""
 
@@ -83,8 +76,7 @@ def _read(record: Record, how: How) -> Iterable[Part]:
         return [refuse(Reason.EMPTY, _nothing(record))]
     if len(value) > MAX_RECORD:
         return [refuse(Reason.TOO_LARGE, f"{len(value)} bytes; at most {MAX_RECORD} are read")]
-    origin = Origin(at=record.at, wire="", mapping=how.mapping, event_age=how.event_age)
-    return _parts(record, value, Topic(how.signal, how.encoding), origin)
+    return _parts(record, value, how, Origin(record.at, "", how.mapping, how.event_age))
 
 
 def _our_own(record: Record) -> str:
@@ -98,17 +90,17 @@ def _nothing(record: Record) -> str:
     return "a tombstone" if record.value is None else "an empty value"
 
 
-def _parts(record: Record, value: bytes, topic: Topic, origin: Origin) -> Iterable[Part]:
+def _parts(record: Record, value: bytes, how: How, origin: Origin) -> Iterable[Part]:
     attributes = cloudevents.binary(record.headers) if record.headers else None
-    if attributes is not None and topic.encoding in ("cloudevents", "auto"):
-        return _event(cloudevents.of_binary(attributes, value), topic, origin.within("cloudevents"))
-    return _value(value, topic, origin)
+    if attributes is not None and how.encoding in ("cloudevents", "auto"):
+        return _event(cloudevents.of_binary(attributes, value), how, origin.within("cloudevents"))
+    return _value(value, how, origin)
 
 
-def _value(value: bytes, topic: Topic, origin: Origin) -> Iterable[Part]:
-    if topic.encoding == "otlp_proto" or (topic.encoding == "auto" and _looks_protobuf(value)):
-        return otlp.from_protobuf(value, topic.signal, origin.within("otlp_proto"))
-    known = repeats.webhook(value, topic.encoding, origin)
+def _value(value: bytes, how: How, origin: Origin) -> Iterable[Part]:
+    if how.encoding == "otlp_proto" or (how.encoding == "auto" and _looks_protobuf(value)):
+        return otlp.from_protobuf(value, how.signal, origin.within("otlp_proto"))
+    known = repeats.webhook(value, how.encoding, origin)
     if known is not None:
         return known
     binary = sniff.foreign_bytes(value)
@@ -119,7 +111,7 @@ def _value(value: bytes, topic: Topic, origin: Origin) -> Iterable[Part]:
         parsed = sniff.parse(parsed.data)
     if isinstance(parsed, Refusal):
         return [parsed]
-    return repeats.keep_webhook(value, topic.encoding, parsed.data, origin, _json(parsed.data, topic, origin))
+    return repeats.keep_webhook(value, how.encoding, parsed.data, origin, _json(parsed.data, how, origin))
 
 
 def _looks_protobuf(value: bytes) -> bool:
@@ -131,31 +123,31 @@ def _is_json(value: bytes) -> bool:
     return isinstance(sniff.parse(value), sniff.Json)
 
 
-def _json(data: object, topic: Topic, origin: Origin) -> Iterable[Part]:
+def _json(data: object, how: How, origin: Origin) -> Iterable[Part]:
     if isinstance(data, dict) and otlp.signal_of(data):
-        if topic.encoding in ("otlp_json", "auto"):
-            return otlp.from_json(data, topic.signal, origin.within("otlp_json"))
-        return [_elsewhere("OTLP JSON", topic)]
+        if how.encoding in ("otlp_json", "auto"):
+            return otlp.from_json(data, how.signal, origin.within("otlp_json"))
+        return [_elsewhere("OTLP JSON", how)]
     shape = documents.shape_of(data, origin)
     if shape is None:
         return [refuse(Reason.UNKNOWN_FORMAT, foreign(data))]
-    if topic.encoding in TAKES and shape is not Shape.OWN and shape not in TAKES[topic.encoding]:
-        return [_elsewhere(documents.NAMES[shape], topic)]
+    if how.encoding in TAKES and shape is not Shape.OWN and shape not in TAKES[how.encoding]:
+        return [_elsewhere(documents.NAMES[shape], how)]
     if shape is Shape.CLOUDEVENTS and isinstance(data, dict):
-        return _event(cloudevents.opened(data), topic, origin.within("cloudevents"))
+        return _event(cloudevents.opened(data), how, origin.within("cloudevents"))
     return documents.parts_of(data, shape, origin)
 
 
-def _event(event: cloudevents.Event | Refusal, topic: Topic, origin: Origin) -> Iterable[Part]:
+def _event(event: cloudevents.Event | Refusal, how: How, origin: Origin) -> Iterable[Part]:
     """OTLP may come in a CloudEvent too; everything else in it is a document."""
     if isinstance(event, Refusal):
         return [event]
     if isinstance(event.data, bytes):
-        return otlp.from_protobuf(event.data, topic.signal, origin.within("otlp_proto"))
+        return otlp.from_protobuf(event.data, how.signal, origin.within("otlp_proto"))
     if isinstance(event.data, dict) and otlp.signal_of(event.data):
-        return otlp.from_json(event.data, topic.signal, origin.within("otlp_json"))
+        return otlp.from_json(event.data, how.signal, origin.within("otlp_json"))
     return documents.of_event(event, origin)
 
 
-def _elsewhere(what: str, topic: Topic) -> Refusal:
-    return refuse(Reason.UNKNOWN_FORMAT, f"{what} on a topic that is configured for {topic.encoding}")
+def _elsewhere(what: str, how: How) -> Refusal:
+    return refuse(Reason.UNKNOWN_FORMAT, f"{what} on a topic that is configured for {how.encoding}")

@@ -93,7 +93,7 @@ def _alert(item: object, origin: Origin, group: Group) -> Part:
         return refuse(Reason.NO_ALERT_NAME, "its labels hold no alertname")
     ends_at = time_of(item.get("endsAt"))
     status = _status(item.get("status"), ends_at, origin.at, group)
-    if isinstance(status, Refusal):
+    if not isinstance(status, str):
         return status
     return made(
         name=name,

@@ -79,7 +79,7 @@ def alert_of(said: Said, origin: Origin) -> Part | None:
     if not name:
         return None
     status = _status(said, origin.mapping)
-    return status if isinstance(status, Refusal) else _alert(name, status, labels, said, origin)
+    return _alert(name, status, labels, said, origin) if isinstance(status, str) else status
 
 
 def find(holder: Holder, path: str) -> object:

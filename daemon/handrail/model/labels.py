@@ -37,6 +37,8 @@ NAMESPACED_LABELS = {
 }
 """Label -> kind, in the order in which they are believed. `job` is the scrape job and never here."""
 
+_OWNERS = frozenset(NAMESPACED_LABELS)
+
 OBJECT_LABELS = frozenset({*NAMESPACED_LABELS, "pod", "node", "persistentvolume"})
 """Labels that name an object at all."""
 
@@ -98,7 +100,7 @@ def claim(alert: Alert) -> Claim:
 
 def _claim(alert: Alert) -> Claim:
     labels = alert.labels
-    said = (alert.name, alert.annotations.get(STATE_REASON, ""), *labels.items())
+    said = (alert.name, alert.annotations.get(STATE_REASON, ""), *labels, *labels.values())
     found = _claims.get(said)
     if found is None:
         found = Claim(_labelled_target(alert))
@@ -114,9 +116,11 @@ def _labelled_target(alert: Alert) -> LabelledTarget | None:
     pod = _pod(alert.name, labels)
     if pod is not None and alert.name in POD_ALERTS:
         return pod
-    if _ambiguous(labels):
+    owners = _OWNERS.intersection(labels)
+    if owners and _ambiguous(labels):
         return None
-    return _owned_kind(labels) or _node_of_exporter(labels) or pod or _cluster_wide(labels) or _service(alert)
+    owned = _owned_kind(labels) if owners else None
+    return owned or _node_of_exporter(labels) or pod or _cluster_wide(labels) or _service(alert)
 
 
 def _blind(alert: Alert) -> bool:

@@ -39,10 +39,11 @@ def trusted(kind: Callable[P, V]) -> Callable[P, V]:
     made_of: Any = kind
     template = {name: field.get_default(call_default_factory=True) for name, field in made_of.model_fields.items()}
     said = set(template)  # one for all: a copy of a value takes a copy of it
+    count = len(template)
 
     def make(*_: P.args, **fields: P.kwargs) -> V:
         made: V = _new(made_of)
-        _fields(made, {**template, **fields})
+        _fields(made, fields if len(fields) == count else {**template, **fields})
         _fields_set(made, said)
         _extra(made, None)
         _private(made, None)

@@ -69,7 +69,7 @@ async def seen_before(tx: Tx, sources: Iterable[Source]) -> dict[Place, str]:
     return found
 
 
-@dataclass
+@dataclass(slots=True)
 class Story:
     """An incident that arrivals may join. `told` and `told_at`: how many of its alerts are journalled, since when;
     `said` when one of each status was last. `into` is the incident that it was merged into.
@@ -137,16 +137,19 @@ class Stories:
         going_on = self.open.get(arrival.identity)
         if going_on is not None:
             return Known(self.cluster, now, max_age, accept_unlabelled, open=going_on.id)
-        same = self.by_id.get(self.newest_id(arrival))
+        times = self.times.get((arrival.identity, arrival.episode), 0)
+        same = self.by_id.get(incident_id(arrival, self.cluster, times - 1)) if times else None
         last = self._goes_on_as(same or self.ended.get(arrival.identity))
+        if last is None:
+            return Known(self.cluster, now, max_age, accept_unlabelled, generation=times)
         return Known(
             cluster=self.cluster,
             now=now,
             max_age=max_age,
             accept_unlabelled=accept_unlabelled,
-            open=last.id if last and last.is_open else "",
-            closed=_closed(last, same is not None) if last else None,
-            generation=self.times.get((arrival.identity, arrival.episode), 0),
+            open=last.id if last.is_open else "",
+            closed=_closed(last, same is not None),
+            generation=times,
         )
 
     def _goes_on_as(self, story: Story | None) -> Story | None:
