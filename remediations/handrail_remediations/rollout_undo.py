@@ -60,7 +60,10 @@ class RolloutUndo:
 
     async def look(self, eyes: Eyes, target: ObjectRef) -> Seen | None:
         workload = await eyes.workload(target)
-        return Seen(workload=workload) if workload else None
+        if workload is None:
+            return None
+        jobs = await eyes.list("Job", target.namespace) if revisions.healthy(workload) else ()
+        return Seen(workload=workload.model_copy(update={"jobs": jobs}))
 
     def why_not(self, seen: Seen) -> Refusal | None:
         w = seen.workload
@@ -72,7 +75,10 @@ class RolloutUndo:
         w = seen.workload
         fit = () if _guards(w) else [to for to in revisions.healthy(w) if not revisions.unfit(w, to)]
         return tuple(
-            Candidate(params={"to_revision": to.number}, summary=f"undo the rollout of {w.ref} to revision {to.number}")
+            Candidate(
+                params={"to_revision": to.number},
+                summary=f"undo the rollout of {w.ref} to revision {to.number}{revisions.beside(w, to)}",
+            )
             for to in fit[:3]
         )
 

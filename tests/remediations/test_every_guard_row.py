@@ -50,7 +50,14 @@ ROWS = (
             f"{HERE}test_pods_that_all_fail_after_an_unrecorded_change_of_configuration",
         ),
     ),
-    Row("a schema was migrated between", (R.MIGRATION_BETWEEN,), (f"{HERE}test_undo_across_a_schema_migration",)),
+    Row(
+        "a schema was migrated between",
+        (R.MIGRATION_BETWEEN,),
+        (
+            f"{HERE}test_undo_across_a_schema_migration",
+            "remediations/test_migration_jobs.py::test_a_job_that_speaks_of_a_migration_of_this_release_refuses_the_undo",
+        ),
+    ),
     Row(
         "an autoscaler or KEDA sets the replicas",
         (R.AUTOSCALED, R.OPERATOR_MANAGED),

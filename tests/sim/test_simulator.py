@@ -116,7 +116,7 @@ async def test_an_unknown_token_and_none_at_all_are_refused(simulator: Simulator
 
 
 async def test_what_is_real_but_not_simulated_is_said_so(api: Any) -> None:
-    for path in ("/apis/batch/v1/namespaces/shop/jobs", "/api/v1/persistentvolumes"):
+    for path in ("/apis/batch/v1/namespaces/shop/cronjobs", "/api/v1/persistentvolumes"):
         assert await refused(api, "GET", path) == (501, "NotImplemented")
     assert await refused(api, "POST", "/api/v1/namespaces/shop/pods/x/exec") == (501, "NotImplemented")
 

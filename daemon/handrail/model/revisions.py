@@ -5,6 +5,9 @@ Pure. "The previous number" never counts: health does (cases 23), by pods that t
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from handrail.model import migrations
 from handrail.model.marks import MIGRATION
 from handrail.model.pods import revision_label
 from handrail.model.reason import Reason, Refusal
@@ -23,13 +26,16 @@ RELOADER = "STAKATER_"
 
 
 class Revision(Value):
-    """`template` is as an undo writes it. `ready`: a pod of it is ready now. `reused`: it became current again."""
+    """`template` is as an undo writes it. `ready`: a pod of it is ready now. `reused`: it became current again.
+
+    `made` is when it came first; None where the API server does not say."""
 
     number: int
     template: Raw
     ready: bool
     reused: bool
     labels: frozenset[str] = frozenset()
+    made: datetime | None = None
 
 
 def revisions(w: Workload) -> tuple[Revision, ...]:
@@ -124,7 +130,21 @@ def _one_way(w: Workload, to: Revision) -> Refusal | None:
     if migrates(w, to):
         detail = f"between revision {to.number} of {w.ref} and now a schema was migrated; a person decides"
         return Refusal(reason=Reason.MIGRATION_BETWEEN, detail=detail)
+    jobs = _jobs_since(w, to).migrated
+    if jobs:
+        detail = f"{migrations.named(jobs)} ran since revision {to.number} of {w.ref} and may have migrated its schema"
+        return Refusal(reason=Reason.MIGRATION_BETWEEN, detail=f"{detail}; a person decides")
     return None
+
+
+def beside(w: Workload, to: Revision) -> str:
+    """What the person who is asked should know of Jobs that ran since, with a blank before it; "" for nothing."""
+    jobs = _jobs_since(w, to).beside
+    return f" ({migrations.named(jobs)} ran since: is its schema still the old one?)" if jobs else ""
+
+
+def _jobs_since(w: Workload, to: Revision) -> migrations.Since:
+    return migrations.since(w, to.made, (to.template, w.spec.get("template") or {}))
 
 
 def _migration(template: Raw) -> tuple[object, ...]:
@@ -142,6 +162,7 @@ def _of_replica_set(raw: Raw) -> Revision:
         template=bare_template(raw["spec"]["template"]),
         ready=is_ready(raw),
         reused=REUSED in (raw["metadata"].get("annotations") or {}),
+        made=moment(raw["metadata"].get("creationTimestamp")),
     )
 
 
@@ -162,5 +183,6 @@ def _of_others(w: Workload) -> list[Revision]:
         mine = made[number]
         reused = any(mine and at and n < number and at > mine for n, at in made.items())
         bare = bare_template({key: part for key, part in template.items() if key != "$patch"})
-        found.append(Revision(number=number, template=bare, ready=bool(ready & names), reused=reused, labels=names))
+        is_ready_ = bool(ready & names)
+        found.append(Revision(number=number, template=bare, ready=is_ready_, reused=reused, labels=names, made=mine))
     return found

@@ -26,6 +26,7 @@ class Workload(Value):
     """`object` is the top owner; the rest is only what it owns, checked by UID.
 
     A Deployment keeps its past in `replica_sets`, a StatefulSet and a DaemonSet in `revisions` (ControllerRevisions).
+    `jobs` are those of its namespace, whosever they are, where a step has looked for them.
     """
 
     object: Raw
@@ -33,6 +34,7 @@ class Workload(Value):
     revisions: tuple[Raw, ...] = ()
     pods: tuple[Raw, ...] = ()
     autoscalers: tuple[str, ...] = ()
+    jobs: tuple[Raw, ...] = ()
     observed_at: datetime
 
     @property

@@ -50,6 +50,8 @@ REVISION = Kind("apps", "v1", "ControllerRevision", "controllerrevisions")
 AUTOSCALER = Kind(
     "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", status=True, short=("hpa",)
 )
+JOB = Kind("batch", "v1", "Job", "jobs", counts=True, status=True)
+"""Kept and listed; no controller runs it."""
 BUDGET = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", counts=True, status=True, short=("pdb",))
 
 KINDS = (
@@ -69,6 +71,7 @@ KINDS = (
     REVISION,
     AUTOSCALER,
     BUDGET,
+    JOB,
 )
 
 WITH_POD_TEMPLATE = (DEPLOYMENT, REPLICA_SET, STATEFUL_SET, DAEMON_SET)
@@ -107,7 +110,7 @@ NOT_SIMULATED: dict[str, tuple[str, ...]] = {
     "apiregistration.k8s.io": ("apiservices",),
     "authentication.k8s.io": ("selfsubjectreviews",),
     "authorization.k8s.io": ("localsubjectaccessreviews", "selfsubjectrulesreviews"),
-    "batch": ("cronjobs", "jobs"),
+    "batch": ("cronjobs",),
     "certificates.k8s.io": ("certificatesigningrequests",),
     "coordination.k8s.io": ("leases",),
     "events.k8s.io": ("events",),
