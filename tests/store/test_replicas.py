@@ -5,82 +5,37 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from handrail.adapters.store import Access, Duty, Store, Telling
-from handrail.core.gate import GateFacts, judge
+from handrail.adapters.store import Store
+from handrail.core.gate import GateFacts
 from handrail.model import events as ev
 from handrail.model.arrival import Fate
-from handrail.model.errors import HandrailError, HeadMoved, Transient
+from handrail.model.errors import HeadMoved, Transient
 from handrail.model.incident import Incident, State
 from handrail.model.reason import Reason, Refusal
 from handrail.model.switch import Permit
 from handrail.model.value import digest
 from tests.factories import (
-    CLUSTER,
-    NOW,
-    FakeTime,
     a_batch,
-    a_policy,
     a_target,
     an_alert,
     an_arrival,
-    an_intent,
-    an_outcome,
     gathered,
-    story_to,
 )
-from tests.store.driving import MAX_AGE, TEXTS, arrive, behind, drive, newest, walk
+from tests.store.driving import MAX_AGE, TEXTS, arrive, newest, walk
+from tests.store.replicas import cut, eventually, intent_of, kind, other, permitted, real, tries, walk_to_executing
+
+__all__ = ["kind", "other"]
 
 pytestmark = pytest.mark.server
-SHORT = Access(lease_seconds=1.5)
+
 SHARED = a_target("checkout", "uid-shared")
 ROUNDS = 6
 STRESS = 40
 """Things that each of six workers does."""
-
-
-@pytest.fixture
-def kind() -> str:
-    return "postgresql"
-
-
-@pytest.fixture
-async def other(url: str, time: FakeTime) -> AsyncIterator[Store]:
-    """A second replica on the same database."""
-    opened = await Store.open(url, cluster=CLUSTER, clock=time)
-    yield opened
-    await opened.close()
-
-
-def real(intent: ev.Intent) -> Callable[[GateFacts], Refusal | None]:
-    return lambda facts: judge(facts, a_policy(), "handrail", intent.write, intent.direction)
-
-
-def intent_of(incident: Incident) -> ev.Intent:
-    assert incident.saga is not None
-    return an_intent(incident.saga)
-
-
-async def tries(store: Store, incident: Incident, intent: ev.Intent) -> Permit | Refusal | HandrailError:
-    """As a replica does it: takes the lease, then asks the gate."""
-    try:
-        async with store.driving(incident) as ours:
-            if not ours:
-                return Refusal(reason=Reason.LEASE_LOST, detail="another replica drives it")
-            passed = await store.commit_intent(incident, intent, real(intent))
-    except (HeadMoved, Transient) as lost:
-        return lost
-    return passed if isinstance(passed, Refusal) else passed[1]
-
-
-async def expire(path: Path, id_: str) -> None:
-    behind(path).execute("UPDATE incidents SET lease_until = now() - interval '1 second' WHERE id = :id", {"id": id_})
 
 
 async def test_a_batch_that_two_replicas_take_in_is_taken_once(store: Store, other: Store) -> None:
@@ -165,163 +120,6 @@ async def test_a_stop_on_one_replica_and_an_intent_on_another_are_one_after_the_
         await store.set_switch(False, by="ops", why="over")
 
 
-async def walk_to_executing(store: Store, workload: str) -> Incident:
-    incident = await walk(store, State.EXECUTING, workload)
-    await store.let_go(incident.id)
-    return incident
-
-
-async def test_an_incident_that_waits_is_held_by_nobody_and_a_driven_one_by_one(store: Store, other: Store) -> None:
-    incident = await walk(store, State.GATHERING)
-    async with store.driving(incident) as ours:
-        assert ours
-        assert incident.id not in await other.open_work()
-        assert incident.id in await other.open_heads()
-        async with other.driving(incident) as theirs:
-            assert not theirs
-    await store.let_go(incident.id)
-    assert incident.id in await other.open_work()
-    async with other.driving(incident) as theirs:
-        assert theirs
-
-
-async def test_a_replica_that_fell_silent_is_replaced_when_its_lease_ends(
-    store: Store, other: Store, path: Path
-) -> None:
-    incident = await walk(store, State.EXECUTING)
-    async with store.driving(incident):
-        pass
-    assert incident.id not in await other.open_work()
-    await expire(path, incident.id)
-    assert incident.id in await other.open_work()
-    async with other.driving(incident) as theirs:
-        assert theirs
-
-
-async def test_a_zombie_that_wakes_up_gets_no_permit_and_its_late_outcome_is_kept(
-    store: Store, other: Store, path: Path
-) -> None:
-    incident = await walk(store, State.EXECUTING)
-    intent = intent_of(incident)
-    async with store.driving(incident):
-        sent, _permit = _passed(await store.commit_intent(incident, intent, real(intent)))
-        await expire(path, incident.id)  # here it is stopped, between the commit and the answer of the API server
-        async with other.driving(sent) as theirs:
-            assert theirs
-            moved = await other.append(sent, (ev.Noted(text="taken over"),))
-        again = ev.Attempted(key=intent.write.key, resource_version="101")
-        refused = await store.commit_intent(moved, again, real(intent))
-        assert isinstance(refused, Refusal)
-        assert refused.reason is Reason.LEASE_LOST
-        ended = await store.append_outcome(incident.id, an_outcome(intent))
-        assert ended.open_write is None
-    late = await other.append_outcome(incident.id, an_outcome(intent, ev.Result.STUCK))
-    assert late.seq == ended.seq
-    assert [e.event.kind for e in await other.entries(incident.id)].count("outcome") == 1
-
-
-def _passed(passed: tuple[Incident, Permit] | Refusal) -> tuple[Incident, Permit]:
-    assert not isinstance(passed, Refusal), passed
-    return passed
-
-
-async def test_a_lease_that_is_over_gives_no_permit_although_nobody_has_taken_over(store: Store, path: Path) -> None:
-    incident = await walk(store, State.EXECUTING)
-    intent = intent_of(incident)
-    async with store.driving(incident):
-        await expire(path, incident.id)
-        refused = await store.commit_intent(incident, intent, real(intent))
-    assert isinstance(refused, Refusal)
-    assert refused.reason is Reason.LEASE_LOST
-
-
-async def test_without_a_lease_there_is_no_permit_whatever_the_judge_says(store: Store) -> None:
-    incident = await walk(store, State.EXECUTING)
-    await store.let_go(incident.id)
-    refused = await store.commit_intent(incident, intent_of(incident), lambda _facts: None)
-    assert isinstance(refused, Refusal)
-    assert refused.reason is Reason.LEASE_LOST
-
-
-async def test_from_two_thirds_of_its_lease_on_a_replica_starts_nothing_new(store: Store) -> None:
-    incident = await walk(store, State.EXECUTING)
-    leases = store._database.leases
-    assert leases is not None
-    async with store.driving(incident):
-        left = store.seconds_left(incident.id)
-        assert left is not None
-        assert 0 < left < leases.seconds
-        held = leases.forget(incident.id)
-        assert held is not None
-        leases.keep(incident.id, held.epoch, held.since - leases.seconds * 2 / 3)
-        refused = await store.commit_intent(incident, intent_of(incident), real(intent_of(incident)))
-        assert isinstance(refused, Refusal)
-        assert refused.reason is Reason.LEASE_LOST
-        assert (store.seconds_left(incident.id) or 0) < left / 2
-
-
-async def test_the_lease_of_an_incident_that_is_really_being_driven_goes_on(url: str, time: FakeTime) -> None:
-    store = await Store.open(url, cluster=CLUSTER, clock=time, access=SHORT)
-    other = await Store.open(url, cluster=CLUSTER, clock=time, access=SHORT)
-    try:
-        incident = await walk(store, State.EXECUTING)
-        async with store.driving(incident):
-            await asyncio.sleep(2 * SHORT.lease_seconds)
-            assert incident.id not in await other.open_work()
-            intent = intent_of(incident)
-            _passed(await store.commit_intent(incident, intent, real(intent)))
-        await asyncio.sleep(1.5 * SHORT.lease_seconds)
-        assert incident.id in await other.open_work()
-    finally:
-        await store.close()
-        await other.close()
-
-
-async def test_clocks_of_replicas_that_differ_by_an_hour_change_no_lease(url: str, store: Store) -> None:
-    """The leases are by the database's clock alone, wherever the replicas' hands stand."""
-    early = await Store.open(url, cluster=CLUSTER, clock=FakeTime(NOW + timedelta(hours=1)))
-    incident = await walk(store, State.EXECUTING)
-    async with store.driving(incident), early.driving(incident) as theirs:
-        assert not theirs
-    await store.let_go(incident.id)
-    async with early.driving(incident) as theirs, store.driving(incident) as ours:
-        assert theirs
-        assert not ours
-    await early.close()
-
-
-async def test_without_a_clock_of_its_own_a_replica_writes_the_databases_time(url: str, path: Path) -> None:
-    store = await Store.open(url, cluster=CLUSTER)
-    id_ = (await store.take((a_batch(an_arrival(an_alert(seen_at=NOW))),), max_age=timedelta(days=36500)))[0][
-        0
-    ].incident
-    ((seconds,),) = (
-        behind(path)
-        .execute("SELECT abs(extract(epoch FROM now() - at::timestamptz))::int FROM journal WHERE incident = ?", (id_,))
-        .fetchall()
-    )
-    await store.close()
-    assert seconds < 60
-
-
-async def test_one_replica_at_a_time_has_a_duty_and_a_late_save_overwrites_nothing(
-    store: Store, other: Store, path: Path
-) -> None:
-    incident = await walk(store, State.GATHERING)
-    assert not await other.on_duty(Duty.TELLING)
-    with pytest.raises(Transient, match="another replica"):
-        await other.save_telling(incident.id, Telling(channel="C1", ts="theirs", told_seq=1))
-    behind(path).execute("UPDATE duties SET until = now() - interval '1 second'")
-    assert await other.on_duty(Duty.TELLING)
-    await other.save_telling(incident.id, Telling(channel="C1", ts="theirs", told_seq=2))
-    with pytest.raises(Transient, match="another replica"):
-        await store.save_telling(incident.id, Telling(channel="C1", ts="mine", told_seq=1))
-    assert (await store.telling(incident.id)).ts == "theirs"
-    await other.close()
-    store._duties._held.clear()
-    assert await store.on_duty(Duty.TELLING)
-
-
 async def test_a_commit_on_one_replica_wakes_the_loops_of_another(store: Store, other: Store) -> None:
     await asyncio.sleep(0.2)
     await other.wait_changed(0)
@@ -345,22 +143,6 @@ async def test_cut_connections_cost_one_try_and_listening_comes_back(store: Stor
     assert await waiting
 
 
-def cut(path: Path) -> None:
-    """Everybody's connections to this database, whatever they are doing."""
-    behind(path).execute(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ? AND pid <> pg_backend_pid()",
-        (path.name,),
-    )
-
-
-async def eventually(work: Callable[[], Awaitable[Any]]) -> Any:
-    for _ in range(50):
-        with contextlib.suppress(Transient):
-            return await work()
-        await asyncio.sleep(0.1)
-    return await work()
-
-
 async def test_a_connection_that_is_cut_in_the_middle_of_an_intent_leaves_nothing(store: Store, path: Path) -> None:
     incident = await walk(store, State.EXECUTING)
     intent = intent_of(incident)
@@ -373,7 +155,7 @@ async def test_a_connection_that_is_cut_in_the_middle_of_an_intent_leaves_nothin
             await store.commit_intent(incident, intent, cuts)
     assert await eventually(lambda: newest(store, incident.id)) == incident
     async with store.driving(incident):
-        _passed(await store.commit_intent(incident, intent, real(intent)))
+        permitted(await store.commit_intent(incident, intent, real(intent)))
 
 
 async def test_nothing_waits_for_ever_and_nothing_is_lost_when_everybody_does_everything_at_once(
@@ -415,22 +197,3 @@ async def test_nothing_waits_for_ever_and_nothing_is_lost_when_everybody_does_ev
     assert counts.get("Transient", 0) == 0, counts
     report = await store.audit()
     assert report.ok, [stream for stream in report.streams if not stream.ok]
-
-
-async def test_a_models_answer_of_a_replaced_replica_is_kept_and_a_recorded_one_never_replaced(
-    store: Store, other: Store
-) -> None:
-    incident = await walk(store, State.GATHERING)
-    asked = ev.ModelAsked(request="r1", model="m", input_tokens=100)
-    incident = await drive(store, incident, (*story_to(State.PLANNING, incident.id)[1:], asked))
-    texts = ("first", "second")
-    answers = [ev.ModelAnswered(request="r1", raw=digest(text), input_tokens=9, output_tokens=5) for text in texts]
-    ends = await asyncio.gather(
-        *(
-            at.answer_model(incident.id, answered, {digest(text): text})
-            for at, answered, text in zip((store, other), answers, texts, strict=True)
-        )
-    )
-    assert len({end.model_calls[0].raw for end in ends}) == 1
-    kept = await store.blob(ends[0].model_calls[0].raw)
-    assert kept in texts
