@@ -67,7 +67,8 @@ class Scene:
             policy["storm"] = {"targets": 10_000}  # many at once is what is tried
         if "budgets" in Policy.model_fields:
             wide = {"most": 1000}
-            policy["budgets"] = {"per_cluster": wide, "per_risk": {"disruptive": wide}, "at_once": 1000}
+            of = {"per_target": wide, "per_cluster": wide, "per_risk": {"disruptive": wide}}
+            policy["budgets"] = {**of, "at_once": 1000}
         return policy
 
     async def prepare(self, bad: str) -> None:
