@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 
-from handrail.adapters.http import Reply
+from handrail.adapters.http import Reply, no_such
 from handrail.adapters.slack import USAGE, Click, Command, read
 from handrail.core.answer import decide, hold, is_one_of, stopped_since
 from handrail.core.card import card
@@ -86,7 +86,7 @@ class PeoplesDesk:
                 detail = f"{person} may not decide this: the policy does not name that user, nor a group of his"
                 return self._no(Refusal(reason=Reason.NOT_AN_APPROVER, detail=detail), "answer")
             if incident is None:
-                return Reply(ok=False, message=f"no incident {id_!r}; see `handrail incidents list`")
+                return Reply(ok=False, message=no_such(id_))
             events = await self._decided(incident, verb.replace("-", "_"), request, person)
             if isinstance(events, Refusal):
                 return self._no(events, "answer")
@@ -105,7 +105,7 @@ class PeoplesDesk:
             return self._no(no, "answer")
         incident = await self._find(id_)
         if incident is None:
-            return Reply(ok=False, message=f"no incident {id_!r}; see `handrail incidents list`")
+            return Reply(ok=False, message=no_such(id_))
         answer = await asked.ask(self._tools, incident, verb, person, why)
         return self._no(answer, "answer") if isinstance(answer, Refusal) else answer
 
