@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.cli.ending import REFUSED
 from tests.path.stage import BAD, GOOD, Daemon, Shop, send_alert, until
 from tests.servers.collector import OtelCollector
 from tests.servers.control_plane import ControlPlane
@@ -72,23 +73,23 @@ async def test_an_approver_decides_with_a_token_and_a_stranger_does_not(
         code, said = await as_person(daemon, reader, "incidents", "report", asked["incident"])
         assert code == 0, said
         code, said = await as_person(daemon, reader, "approve", asked["incident"], "--yes")
-        assert code != 0
+        assert code == REFUSED
         assert "NOT_AN_APPROVER" in said
         code, said = await as_person(daemon, stranger, "take", asked["incident"])
-        assert code != 0
+        assert code == REFUSED
         assert "NOT_AN_APPROVER" in said
         for reading in (("list",), ("show", asked["incident"]), ("report", asked["incident"])):
             code, said = await as_person(daemon, stranger, "incidents", *reading)
-            assert code != 0
+            assert code == REFUSED
             assert "`readers`" in said
             assert asked["incident"] not in said
         code, said = await as_person(daemon, stranger, "audit", "verify")
-        assert code != 0
+        assert code == REFUSED
         assert "`readers`" in said
         code, said = await as_person(daemon, "no-token", "incidents", "list")
-        assert code != 0
+        assert code == REFUSED
         code, said = await as_person(daemon, stranger, "stop", "--reason", "because")
-        assert code != 0
+        assert code == REFUSED
         assert daemon.applied() == []
 
         code, said = await as_person(daemon, oncall, "approve", asked["incident"], "--yes")
