@@ -119,3 +119,18 @@ def test_more_owners_than_the_limit_are_a_storm_and_pods_may_become_one(
 ) -> None:
     assert (storm.condition(PAGE, counted, LIMIT) is not None) is is_storm
     assert storm.undecided(counted, LIMIT) is may_be
+
+
+async def test_what_was_given_to_people_lately_is_counted_by_whether_its_object_was_found(
+    store: Store, time: FakeTime
+) -> None:
+    over = ev.HandedOver(reason=Reason.STORM, detail="the storm still goes on")
+    known, unknown, waits = await take(store, *(an_alert(workload=name) for name in ("a", "b", "c")))
+    for id_ in (known, waits):
+        await look_up(store, id_, a_target(id_))
+    for id_ in (known, unknown):
+        await store.append(await newest(store, id_), (over,))
+    assert [await store.storms.given(storm.TURN, known=found) for found in (True, False)] == [1, 1]
+    assert await store.storms.longest(5) == (f"{waits} (Deployment shop/{waits})",)
+    time.later(seconds=storm.TURN.total_seconds() + 1)
+    assert [await store.storms.given(storm.TURN, known=found) for found in (True, False)] == [0, 0]
