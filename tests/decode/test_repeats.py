@@ -110,6 +110,22 @@ def test_a_body_of_many_small_alerts_weighs_what_they_take() -> None:
     assert taken < 2 * kept._weight
 
 
+def test_a_log_record_weighs_all_that_is_kept_of_it() -> None:
+    """The name of an event is anybody's to choose, and of any length."""
+    data = LogsData.FromString(example("otlp_logs_alert.pb"))
+    entry = data.resource_logs[0].scope_logs[0].log_records[0]
+    bodies = []
+    for number in range(20):
+        entry.event_name = f"{number}{'x' * 10_000}"
+        bodies.append(data.SerializeToString())
+    anew(bodies[0])
+    for value in bodies * 2:
+        decode(record(value))
+    kept = repeats._log_records
+    assert len(kept._kept) >= len(bodies)
+    assert sum(len(said[1]) for said in kept._kept) <= kept._weight
+
+
 def test_only_what_was_asked_before_is_worth_keeping_and_the_memory_of_questions_is_bounded() -> None:
     kept: Remembered[int, str] = Remembered(1000)
     assert [kept.recurs(number) for number in (7, 7, 8, 7)] == [False, True, False, True]

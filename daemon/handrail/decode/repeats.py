@@ -70,7 +70,7 @@ def log_record(said: Words, origin: Origin, trace_id: str) -> Alert | None:
 def keep_log_record(said: Words, parts: tuple[Part, ...]) -> None:
     """Where its own attributes made an alert of it: an event of the cluster has a time, a document its own states."""
     alert = parts[0] if len(parts) == 1 else None
-    pairs, _, body, around = said
+    pairs, event, body, around = said
     if type(alert) is Alert and alert.wire == around.wire and _log_records.recurs(said):
-        size = sum(map(len, pairs)) + len(body) + len(around.resource)
+        size = sum(map(len, pairs)) + len(event) + len(body) + len(around.resource)
         _log_records.keep(said, alert, 2 * AN_ALERT + 4 * size)
