@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -18,6 +19,7 @@ from handrail.effects.tick import Ticking
 from handrail.model.errors import Transient
 from handrail.model.incident import Incident, State
 from handrail.model.reason import Reason
+from handrail.model.step import Risk, Step
 from tests.breaks.test_telling import Channel
 from tests.reconciler.rig import BAD, LOCAL, POLICY, Rig, Shop, asking, rig
 from tests.reconciler.test_storm import body, make, minutes, others, page_of, told
@@ -132,6 +134,62 @@ async def test_a_person_may_have_one_incident_gone_on_with_in_the_storm_and_only
         assert after is not None
         assert after.state is State.RESOLVED, (after.state, after.end, after.failure)
         assert await shop.image() != BAD
+
+
+class Mild:
+    """A step that policy may let act by itself."""
+
+    risk = Risk.REVERSIBLE
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._step, name)
+
+
+def by_itself(world: World, folder: Path) -> None:
+    """From now on policy lets the hands undo rollouts without asking."""
+    told = yaml.safe_load((folder / "policy.yaml").read_text())
+    told["rules"] = [{"namespaces": ["shop"], "steps": {"rollout_undo": "act"}}]
+    (folder / "policy.yaml").write_text(yaml.safe_dump(told))
+    steps: Any = {name: Mild(step) for name, step in world.life.tools.steps.items()}
+    world.life = Rig(replace(world.life.tools, steps=steps), world.life.shop)
+
+
+async def test_in_a_storm_an_approver_is_asked_also_for_what_policy_lets_act_by_itself(
+    shop: Shop, tmp_path: Path
+) -> None:
+    async with stormy(shop, tmp_path) as world:
+        by_itself(world, tmp_path)
+        waits = await world.hurt()
+        assert (await world.ask(waits, "retry")).ok
+        await world.flood(until_minutes=2)
+        (again,) = [one for one in await world.rows("checkout") if one.id != waits.id]
+        assert asking(again), (again.state, again.end)
+        assert await shop.image() == BAD
+        assert again.request is not None
+        await world.life.desk.decide(again.id, "approve", LOCAL, again.request.id)
+        await world.flood(until_minutes=4)
+        (again,) = [one for one in await world.rows("checkout") if one.id != waits.id]
+        assert again.state is State.RESOLVED
+        assert again.approved_by == LOCAL
+
+
+async def test_what_policy_cleared_before_a_storm_is_asked_about_in_it(shop: Shop, tmp_path: Path) -> None:
+    async with stormy(shop, tmp_path) as world:
+        by_itself(world, tmp_path)
+        store, waits = world.life.tools.store, await world.hurt()
+        assert (await world.ask(waits, "retry")).ok
+        standing = await store.watching.standing()
+        await store.watching.lift(standing[0].identity)
+        again = await world.life.run(lambda one: one.follows is not None and one.state is State.EXECUTING)
+        assert again.cleared_hash
+        await store.watching.raise_(standing[0])
+        asked = await world.life.run(lambda one: one.id == again.id and (asking(one) or bool(one.writes)))
+        assert asking(asked)
+        assert not asked.writes
+        assert await shop.image() == BAD
 
 
 async def test_retry_of_what_waits_for_nothing_is_refused_as_ever(shop: Shop, tmp_path: Path) -> None:

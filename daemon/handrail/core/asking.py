@@ -52,9 +52,13 @@ def after_rehearsal(
 
     `away` is what could not be asked whether this is silenced: then a person is asked in any case, and told so.
     """
-    run_until = now + timedelta(minutes=policy.run_minutes)
     if away is None and not needs_person(policy, rehearsal.saga.steps):
-        return ev.Cleared(hash=rehearsal.hash, run_until=run_until)
+        return ev.Cleared(hash=rehearsal.hash, run_until=now + timedelta(minutes=policy.run_minutes))
+    return asked(rehearsal, policy, request_id, now, away)
+
+
+def asked(rehearsal: Rehearsal, policy: Policy, request_id: str, now: datetime, away: Away | None = None) -> ev.Asked:
+    """The question, whatever policy would let act by itself."""
     expires = now + timedelta(minutes=policy.approval_minutes)
     request = ApprovalRequest(
         id=request_id,

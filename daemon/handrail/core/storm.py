@@ -179,8 +179,10 @@ def asked_for(incident: Incident) -> bool:
 
 
 def concerning(incident: Incident, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """What a person asked for is not kept from that person by a storm; it is by all else."""
-    spared = asked_for(incident)
+    """What a person asked for is not kept from that person by a storm; it is by all else. What policy lets act by
+    itself is not what anybody approved in the storm."""
+    by_itself = incident.state is State.EXECUTING and incident.approved_by is None
+    spared = asked_for(incident) and not by_itself
     return tuple(one for one in conditions if not (spared and one.reason is Reason.STORM))
 
 

@@ -6,12 +6,13 @@ rehearsed (the earlier one has not happened); it is labelled so, and bound by it
 
 from __future__ import annotations
 
-from handrail.core.asking import after_rehearsal, not_yet, only_observes
+from handrail.core.asking import after_rehearsal, asked, not_yet, only_observes
 from handrail.core.blast import blast
 from handrail.core.budgets import objects
 from handrail.core.fingerprint import NOT_COMING_BACK, diff, fingerprint, gone
 from handrail.core.gate import Rules, foresee, foreseen_end
 from handrail.core.passing import may_pass
+from handrail.effects import storm
 from handrail.effects.around import around
 from handrail.effects.latch import held_by_cluster, latch
 from handrail.effects.quiet import kept_off, silenced_now
@@ -43,7 +44,8 @@ async def rehearse(tools: Tools, incident: Incident) -> Incident:
         return await tools.store.append(incident, (silence,))
     rules = Rules(policy=policy, own_namespace=tools.config.kubernetes.own_namespace, now=tools.now())
     after = await _refused_anyway(tools, incident, rehearsal, rules)
-    after = after or after_rehearsal(rehearsal, policy, tools.new_id(), rules.now, seen.away)
+    decide = asked if await storm.asks_anyway(tools, incident) else after_rehearsal
+    after = after or decide(rehearsal, policy, tools.new_id(), rules.now, seen.away)
     return await tools.store.append(incident, (ev.Rehearsed(rehearsal=rehearsal), after))
 
 

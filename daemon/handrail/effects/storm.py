@@ -40,6 +40,11 @@ async def standing_now(tools: Tools) -> Condition | None:
     return next((one for one in await tools.store.watching.standing() if one.reason is Reason.STORM), None)
 
 
+async def asks_anyway(tools: Tools, incident: Incident) -> bool:
+    """A storm stops what acts by itself; what a person goes on with in it is an approver's to let go."""
+    return storm.asked_for(incident) and await standing_now(tools) is not None
+
+
 async def _open(tools: Tools, standing: Condition) -> str:
     """The same page whichever replica opens it: its episode is the storm's beginning, as the store has it."""
     cluster, now = tools.config.cluster.name, tools.now()
