@@ -34,6 +34,9 @@ TICK_SECONDS = 15.0
 ALONE = 5
 """One process hears of every commit at once, so that it looks by itself so many times less often."""
 
+LONGEST_NAP = 30.0
+"""Seconds. A look is also the heartbeat, and finds that the clock was set back: neither may wait for minutes."""
+
 AT_ONCE = 8
 """Incidents advanced at the same time; each one does one thing at a time."""
 
@@ -217,7 +220,8 @@ class Reconciler:
         self._places = asyncio.Semaphore(AT_ONCE)
         self._last_look = tools.now()
         self._switch: Switch | None = None
-        self._longest = tools.config.poll_seconds * (1 if tools.store.replica else ALONE)
+        poll = tools.config.poll_seconds
+        self._longest = poll if tools.store.replica else max(poll, min(ALONE * poll, LONGEST_NAP))
 
     async def run(self) -> None:
         """Until cancelled. A move in progress is given no grace: everything resumes from the journal."""

@@ -98,6 +98,15 @@ async def test_what_waits_hears_of_a_stop_and_of_a_start_at_once(shop: Shop, tmp
             assert (await life.the_incident()).paused is stop
 
 
+async def test_the_heart_beats_within_a_minute_however_seldom_it_polls(shop: Shop, tmp_path: Path) -> None:
+    """HandrailHeartStopped speaks of two minutes; alone it naps for several polls."""
+    async with rig(shop, tmp_path) as life:
+        for poll_seconds in (0.5, 2.0, 30.0):
+            config = life.tools.config.model_copy(update={"poll_seconds": poll_seconds})
+            nap = Reconciler(replace(life.tools, config=config))._nap()
+            assert poll_seconds <= nap <= 60
+
+
 async def test_a_switch_that_cannot_be_read_ends_no_daemon(shop: Shop, tmp_path: Path) -> None:
     async with rig(shop, tmp_path) as life:
         await alerted(shop, life)
