@@ -15,8 +15,9 @@ from handrail.model import events as ev
 from handrail.model.incident import Incident, State
 from handrail.model.reason import Reason
 from handrail.model.write import Direction
-from handrail.reconciler import on_tick
+from handrail.reconciler import advance, on_tick
 from tests.breaks.test_again import Monitoring
+from tests.breaks.test_daemon import spoil
 from tests.breaks.worlds import alerted, gloomy, pass_by
 from tests.factories import ONCALL, a_target, an_alert, story_to
 from tests.reconciler.rig import BAD, GOOD, LOCAL, POLICY, Rig, Shop, asking, ended, rig
@@ -247,4 +248,33 @@ async def test_a_turn_that_does_not_come_while_the_approval_holds_ends_with_a_pe
         over = await life.run(lambda i: i.id == mine.id and ended(i))
         assert over.end is not None
         assert over.end[0] is Reason.APPROVAL_EXPIRED
+        assert f"its turn never came: 1 incident at once may write (at_once), and {other.id} still do" in over.end[1]
         assert await shop.image() == BAD
+
+
+async def test_one_whose_journal_is_damaged_in_the_middle_of_its_run_takes_nobodys_turn(
+    shop: Shop, tmp_path: Path
+) -> None:
+    ruled(tmp_path, budgets=AT_ONCE_ONE)
+    async with rig(shop, tmp_path) as life:
+        other = await at_work(life)
+    spoil(tmp_path, other.id, "{not json")
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        (mine,) = [id_ for id_ in await life.tools.store.open_ids() if id_ != other.id]
+        status = await on_its_way(life, mine)
+        assert status.state is State.RESOLVED, (status.end, status.caution)
+
+
+async def on_its_way(life: Rig, id_: str) -> Incident:
+    """Until it has ended, approved as soon as it is asked."""
+    for _ in range(200):
+        wait = await advance(life.tools, id_)
+        found = await life.tools.store.incident(id_)
+        assert found is not None
+        if ended(found):
+            return found
+        if asking(found):
+            await approve(life, found)
+        await life.shop.live(min(wait or 0.0, 10.0))
+    raise AssertionError(f"time is up for {id_}")

@@ -93,6 +93,13 @@ def no_hand_free(spent: Spent, budgets: Budgets) -> Refusal | None:
     return Refusal(reason=Reason.HANDS_BUSY, detail=detail)
 
 
+def turn_never_came(incident: Incident) -> str:
+    """What to add where the time of one that waited for its turn is over; "" for any other."""
+    if incident.caution is None or incident.caution.reason is not Reason.HANDS_BUSY:
+        return ""
+    return f"; its turn never came: {incident.caution.detail} when that was asked first"
+
+
 def objects(incident: Incident) -> Mapping[str, str]:
     """What a run of this saga would be about: UIDs to what people call them."""
     found = {

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from handrail.core import flapping, lapsing, stops, storm
+from handrail.core.budgets import turn_never_came
 from handrail.core.standing import half_done
 from handrail.model import events as ev
 from handrail.model.incident import Incident, State
@@ -239,7 +240,8 @@ def _executing(incident: Incident, now: datetime) -> Move:
             return Record(
                 events=(ev.StepFailed(step=pending, reason=Reason.RUN_EXPIRED, detail="its time to run is over"),)
             )
-        return _hand_over(Reason.RUN_EXPIRED, "approved, but not begun in time; nothing of it was written")
+        late = f"let go, but not begun in time; nothing of it was written{turn_never_came(incident)}"
+        return _hand_over(Reason.RUN_EXPIRED, late)
     return Do(effect=Effect.STEP, step=pending)
 
 

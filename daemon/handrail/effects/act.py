@@ -7,6 +7,7 @@ the look (design, section 4).
 
 from __future__ import annotations
 
+from handrail.core.budgets import turn_never_came
 from handrail.core.conditions import REASONS
 from handrail.core.fingerprint import fingerprint
 from handrail.core.passing import may_pass
@@ -139,7 +140,8 @@ async def _no(tools: Tools, incident: Incident, index: int, refusal: Refusal) ->
     if incident.has_acted:
         event: ev.Event = ev.StepFailed(step=index, reason=refusal.reason, detail=refusal.detail)
     elif refusal.reason in _FINAL:
-        event = ev.HandedOver(reason=refusal.reason, detail=refusal.detail)
+        waited = turn_never_came(incident) if refusal.reason in _TOO_LATE else ""
+        event = ev.HandedOver(reason=refusal.reason, detail=f"{refusal.detail}{waited}")
     else:
         event = ev.Voided(reason=refusal.reason, detail=refusal.detail)
     return await tools.store.append(incident, (event,))
@@ -185,6 +187,9 @@ _FINAL = frozenset(
     }
 )
 """Looking again would not change these answers; everything else may be asked anew, at most three times."""
+
+
+_TOO_LATE = frozenset({Reason.RUN_EXPIRED, Reason.APPROVAL_EXPIRED})
 
 
 async def undo(tools: Tools, incident: Incident, index: int) -> Incident:

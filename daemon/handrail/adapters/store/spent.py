@@ -14,10 +14,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, func, select
 
 from handrail.adapters.store.database import Tx
+from handrail.adapters.store.journal import load
 from handrail.adapters.store.schema import incidents, journal, saga_starts
 from handrail.core.budgets import Begun, Spent, risk_of
 from handrail.model.budgets import LONGEST, LONGEST_OF_TARGET
-from handrail.model.errors import UnknownEvent
+from handrail.model.errors import Damaged, UnknownEvent
 from handrail.model.events import Compiled, read
 from handrail.model.incident import Incident, State
 from handrail.model.step import Risk
@@ -89,7 +90,9 @@ def _plan(data: str, version: int) -> tuple[int, Risk] | None:
 
 
 async def _at_work(tx: Tx, but: str) -> tuple[str, ...]:
-    """Those that have written in this round, and are not through with it. What waits for its turn is not at work."""
+    """Those that have written in this round, and are not through with it. What waits for its turn is not at work, nor
+    is one whose journal is damaged: nothing is done with it any more, and the others go on. One that only a newer
+    build can read may be at work there."""
     begun = _newest("intent") > _newest("approved", "cleared")
     after = incidents.c.state.in_([State.VERIFYING, State.UNDOING, State.UNDONE])
     rows = select(incidents.c.id).where(
@@ -98,7 +101,18 @@ async def _at_work(tx: Tx, but: str) -> tuple[str, ...]:
         incidents.c.id != but,
         after | ((incidents.c.state == State.EXECUTING) & begun),
     )
-    return tuple((await tx.conn.execute(rows.order_by(incidents.c.id))).scalars())
+    found = tuple((await tx.conn.execute(rows.order_by(incidents.c.id))).scalars())
+    return tuple([id_ for id_ in found if await _stands(tx, id_)])
+
+
+async def _stands(tx: Tx, id_: str) -> bool:
+    try:
+        await load(tx, id_)
+    except UnknownEvent:
+        return True
+    except Damaged:
+        return False
+    return True
 
 
 def _newest(*kinds: str) -> ColumnElement[int]:
