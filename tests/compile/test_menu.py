@@ -8,7 +8,7 @@ from handrail.core.allow import never_written
 from handrail.core.menu import MOST_OPTIONS, Considered, build_menu, to_look_for
 from handrail.model.errors import Bug
 from handrail.model.menu import Menu
-from handrail.model.policy import Policy
+from handrail.model.policy import Mode, Policy, PolicyRule
 from handrail.model.step import Candidate, Seen, SeenNode
 from handrail.model.target import ObjectRef
 from handrail.model.workload import Workload
@@ -154,9 +154,10 @@ def test_nodes_are_opened_by_a_rule_for_all_namespaces_and_never_by_one_that_nam
     steps = {"cordon": catalogue()["cordon"]}
     sick = sick_node()
     considered = Considered(sick.ref, {"cordon": SeenNode(node=sick)}, NOW)
-    for namespaces, reason in ((["*"], None), (["shop"], "NOT_ALLOWED"), ([""], "NOT_ALLOWED")):
-        rule = {"namespaces": namespaces, "kinds": ["Node"], "steps": {"cordon": "ask"}}
-        menu = build_menu(considered, steps, Policy.model_validate({"version": 1, "rules": [rule]}), "handrail")
+    everywhere = PolicyRule(namespaces=("*",), kinds=("Node",), steps={"cordon": Mode.ASK})
+    for namespaces, reason in ((("*",), None), (("shop",), "NOT_ALLOWED"), (("",), "NOT_ALLOWED")):
+        rule = everywhere.model_copy(update={"namespaces": namespaces})  # "" is no name, and no file says it
+        menu = build_menu(considered, steps, Policy(version=1, rules=(rule,)), "handrail")
         assert reasons(menu).get("cordon") == reason
         assert len(menu.options) == (reason is None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,37 @@ def test_every_shipped_policy_loads_and_names_known_steps_only(path: Path) -> No
     policy = load_policy(path)
     assert policy.rules
     assert unknown_steps(policy, handrail_remediations.catalogue()) == ()
+
+
+FROZEN = {"name": "a", "reason": "b", "from": "2026-12-18T18:00:00Z", "until": "2027-01-04T06:00:00Z"}
+
+
+@pytest.mark.parametrize("name", ["shop-*", "Shop", " shop", "shop/checkout", "", "s" * 64, "shop\n"])
+@pytest.mark.parametrize(
+    ("where", "given_"),
+    [
+        ("freezes.0.namespaces.0", lambda name: {"freezes": [{**FROZEN, "namespaces": [name]}]}),
+        ("protected_namespaces.0", lambda name: {"protected_namespaces": [name]}),
+        ("rules.0.namespaces.0", lambda name: {"rules": [{"namespaces": [name], "steps": {"cordon": "observe"}}]}),
+    ],
+)
+def test_what_can_be_no_namespaces_name_is_refused_since_it_would_close_nothing(
+    tmp_path: Path, name: str, where: str, given_: Callable[[str], dict[str, Any]]
+) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(yaml.safe_dump({"version": 1, **given_(name)}))
+    with pytest.raises(BadConfig, match="can be no namespace's name; names are exact") as refused:
+        load_policy(path)
+    assert str(refused.value).startswith(f"{path}: {where}: ")
+
+
+def test_all_namespaces_are_written_as_a_star_but_nobody_protects_all(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(yaml.safe_dump({"version": 1, "freezes": [{**FROZEN, "namespaces": ["*"]}]}))
+    assert load_policy(path).freezes[0].namespaces == ("*",)
+    path.write_text(yaml.safe_dump({"version": 1, "protected_namespaces": ["*"]}))
+    with pytest.raises(BadConfig, match=r"protected_namespaces\.0: '\*' can be no namespace's name"):
+        load_policy(path)
 
 
 def test_the_default_policy_only_observes() -> None:

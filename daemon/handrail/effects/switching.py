@@ -6,7 +6,6 @@ broken. Never asks the cluster before it stops.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,13 +22,13 @@ from handrail.effects.tools import Tools
 from handrail.model.approval import Person
 from handrail.model.budgets import Budgets
 from handrail.model.errors import HandrailError
+from handrail.model.namespace import NAME
 from handrail.model.policy import Policy
 from handrail.model.reason import Reason, Refusal
 from handrail.model.switch import Reach, Scope, Switch
 
 log = structlog.get_logger("desk")
 
-NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 MOST_LOOKED_AT = 500
 """Open incidents that a press is counted over: people wait for the answer."""
 
@@ -46,7 +45,7 @@ def wrong(tools: Tools, stop: bool, why: str, reach: Reach) -> str:
     """What is wrong with the press, as a sentence; "" for nothing."""
     if stop and not why.strip():
         return "say why: handrail stop --reason TEXT"
-    if reach.scope is Scope.NAMESPACE and not NAMESPACE.fullmatch(reach.name):
+    if reach.scope is Scope.NAMESPACE and not NAME.fullmatch(reach.name):
         return f"{reach.name[:60]!r} can be no namespace's name"
     if reach.scope is Scope.STEP and reach.name not in tools.steps:
         return f"there is no step {reach.name[:60]!r}; `handrail steps` names them"

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AwareDatetime, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
+from handrail.model.namespace import NamespaceOrAny
 from handrail.model.value import Value
 
 
@@ -84,7 +85,7 @@ class Freeze(Value):
 
     name: str = Field(min_length=1, max_length=60)
     reason: str = Field(min_length=1, max_length=300)
-    namespaces: tuple[str, ...] = ()
+    namespaces: tuple[NamespaceOrAny, ...] = ()
     begins: Moment | None = Field(default=None, alias="from")
     ends: Moment | None = Field(default=None, alias="until")
     weekly: Weekly | None = None

@@ -9,6 +9,7 @@ from pydantic import Field
 from handrail.model.approval import Approvers, Readers
 from handrail.model.budgets import Budgets
 from handrail.model.freeze import Freeze
+from handrail.model.namespace import Namespace, NamespaceOrAny
 from handrail.model.value import Value
 
 
@@ -27,7 +28,7 @@ class PolicyRule(Value):
     least and most, e.g. `{set_hpa_bounds: {max_replicas: [1, 20]}}`.
     """
 
-    namespaces: tuple[str, ...]
+    namespaces: tuple[NamespaceOrAny, ...]
     kinds: tuple[str, ...] = ()
     steps: dict[str, Mode]
     limits: dict[str, dict[str, tuple[int, int]]] = {}
@@ -55,7 +56,7 @@ class Policy(Value):
     approvers: Approvers = Approvers()
     operators: Approvers = Approvers()
     readers: Readers = Readers()
-    protected_namespaces: tuple[str, ...] = ()
+    protected_namespaces: tuple[Namespace, ...] = ()
     approval_minutes: int = Field(default=30, ge=1, le=1440)
     run_minutes: int = Field(default=30, ge=1, le=240)
     saga_interval_minutes: int = Field(default=30, ge=1, le=1440)
