@@ -79,6 +79,16 @@ def test_a_job_that_speaks_of_a_migration_of_this_release_refuses_the_undo(how: 
 
 
 @pytest.mark.parametrize(
+    "status",
+    [{"startTime": text(NOW - timedelta(minutes=40))}, {"completionTime": text(NOW)}, {"active": 1}],
+    ids=["it was suspended", "it took hours", "it goes on"],
+)
+def test_a_job_that_was_made_before_that_revision_and_ran_on_after_it_is_one_too(status: Raw) -> None:
+    early = {**job("checkout-migrate-41", minutes_ago=121), "status": status}
+    assert said(world(early))[0] == Reason.MIGRATION_BETWEEN
+
+
+@pytest.mark.parametrize(
     "how",
     [job("seed", image="shop/checkout:1.0"), job("checkout-smoke"), job("migrate-the-other", image="bank/ledger:3")],
     ids=["its image alone", "its name alone", "a migration of nobody knows whom"],

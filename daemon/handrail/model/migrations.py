@@ -33,7 +33,7 @@ class Since(NamedTuple):
 
 
 def since(w: Workload, made: datetime | None, templates: tuple[Raw, ...]) -> Since:
-    """Of the Jobs that began after a revision was `made`; where nobody knows when, of all. `templates` are the pods
+    """Of the Jobs that were at work after a revision was `made`; where nobody knows when, of all. `templates` are the pods
     that the release ran then and runs now."""
     mine, other = [], []
     for job in w.jobs:
@@ -55,8 +55,11 @@ def named(jobs: tuple[str, ...]) -> str:
 
 
 def _later(job: Raw, made: datetime | None) -> bool:
-    began = moment(job["metadata"].get("creationTimestamp"))
-    return made is None or began is None or began >= made
+    """Made, begun, ended or at work since: a Job may have been held back (`suspend`) or take hours."""
+    status = job.get("status") or {}
+    said = (job["metadata"].get("creationTimestamp"), status.get("startTime"), status.get("completionTime"))
+    known = [at for at in map(moment, said) if at is not None]
+    return made is None or not known or bool(status.get("active")) or max(known) >= made
 
 
 def _by_the_clock(job: Raw) -> bool:
