@@ -33,8 +33,8 @@ class Since(NamedTuple):
 
 
 def since(w: Workload, made: datetime | None, templates: tuple[Raw, ...]) -> Since:
-    """Of the Jobs that were at work after a revision was `made`; where nobody knows when, of all. `templates` are the pods
-    that the release ran then and runs now."""
+    """Of the Jobs that were at work after a revision was `made`; where nobody knows when, of all. `templates` are the
+    pods that the release ran then and runs now."""
     mine, other = [], []
     for job in w.jobs:
         if not _later(job, made) or _by_the_clock(job):
