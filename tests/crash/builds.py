@@ -61,7 +61,7 @@ async def handed_on(stage: Stage, base: Postgres, release: str, packages: Path, 
     name = stage.shop("builds")
     _, url = base.database()
     async with scene(stage.plane, stage.kafka, stage.folder / name, (url, url)) as at:
-        at.revives = False
+        at.revives, at.many = False, False
         old, new = at.replicas
         old.packages = str(packages)
         dies, goes_on = (new, old) if newer_dies else (old, new)

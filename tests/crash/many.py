@@ -38,7 +38,8 @@ class Small(Shop):
         return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
 
 
-async def one_of_two(stage: Stage, base: Postgres, incidents: int) -> Verdict:
+async def one_of_two(stage: Stage, base: Postgres, incidents: int, commits: int = 0) -> Verdict:
+    """The first is killed after so many commits; of a few incidents it may not make many more than one for each."""
     began = time.monotonic()
     name = stage.shop("many")
     _, url = base.database()
@@ -48,7 +49,7 @@ async def one_of_two(stage: Stage, base: Postgres, incidents: int) -> Verdict:
         await _prepare(at, shops)
         first = at.replicas[0]
         await asyncio.gather(*(one.start() for one in at.replicas))
-        first.arm("commit", 3 * incidents)
+        first.arm("commit", commits or 3 * incidents)
         await _alert_all(at, shops)
         patience = PATIENCE + 4 * incidents
         rows = await at.drive(lambda rows: over(rows, incidents), f"the end of {incidents} incidents", patience)

@@ -53,6 +53,8 @@ class Scene:
     beside: Any = None
     revives: bool = True
     clicked: dict[str, float] = field(default_factory=dict)
+    many: bool = True
+    """Runs, more than the default budgets allow; an older build knows of none and refuses a policy that names them."""
 
     @property
     def events(self) -> str:
@@ -65,7 +67,7 @@ class Scene:
         policy = {"version": 1, "rules": [rule], "approvers": people, "operators": people}
         if "storm" in Policy.model_fields:
             policy["storm"] = {"targets": 10_000}  # many at once is what is tried
-        if "budgets" in Policy.model_fields:
+        if self.many:
             wide = {"most": 1000}
             of = {"per_target": wide, "per_cluster": wide, "per_risk": {"disruptive": wide}}
             policy["budgets"] = {**of, "at_once": 1000}

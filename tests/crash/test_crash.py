@@ -64,7 +64,7 @@ async def both(stage: Stage, main: Moment, back: Moment) -> Sequence[Verdict]:
 
 
 async def a_replica(stage: Stage, base: Postgres) -> Sequence[Verdict]:
-    return [await many.one_of_two(stage, base, 4)]
+    return [await many.one_of_two(stage, base, 4, commits=4)]
 
 
 async def two_builds(stage: Stage, base: Postgres) -> Sequence[Verdict]:
