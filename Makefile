@@ -40,8 +40,9 @@ test: check ## lint, types, layers and every test (real servers: make servers)
 
 # They lead a daemon, its store or a fake through long stories, for minutes (docs/adr/0009-what-quick-runs.md).
 STORIES := tests/breaks tests/crash tests/fakes tests/path tests/publishing tests/reconciler tests/sim tests/store \
-	tests/cli/test_demo.py tests/cli/test_stop.py tests/http/test_posted.py tests/http/test_tally.py \
-	tests/kubernetes/test_simulated_cluster.py tests/saga/test_asked_for.py tests/saga/test_histories.py \
+	tests/cli/test_demo.py tests/cli/test_endings.py tests/cli/test_stop.py tests/decode/test_otlp_shallow.py \
+	tests/http/test_posted.py tests/http/test_tally.py tests/card/test_markdown.py \
+	tests/kubernetes/test_gathering.py tests/kubernetes/test_simulated_cluster.py tests/saga/test_asked_for.py tests/saga/test_histories.py \
 	tests/slack/test_plain.py tests/slack/test_stop_button.py
 
 quick: check ## in a minute: without what needs a server, and without the long stories
