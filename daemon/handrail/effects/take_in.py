@@ -31,6 +31,9 @@ BREATH = 16
 """Records and alerts after which others have their turn: a poll of a storm takes half a second, and the questions to
 people, the leases and the doors must not wait for it."""
 
+TURNS = 8
+"""Of the loop at each breath: what a question waits for comes one after the other, each a turn later than the last."""
+
 LARGE = 64 * 1024
 """Bytes of a record that is decoded in turns."""
 
@@ -97,7 +100,8 @@ class _Reading:
     async def _breathe(self, count: int) -> None:
         self._since_breath += count
         if self._since_breath > BREATH:
-            await asyncio.sleep(0)
+            for _ in range(TURNS):
+                await asyncio.sleep(0)
             self._since_breath = count
 
 
