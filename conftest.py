@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, settings
@@ -20,6 +21,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HANDRAIL_HYPOTHESIS", "full"))
+
+# What a shell starts in the background ignores Ctrl-C, and so would all that the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A commit to disk costs milliseconds and the tests make thousands; what a power cut loses is no matter of theirs.
 MEMORY = Path("/dev/shm")

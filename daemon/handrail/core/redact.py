@@ -169,8 +169,8 @@ def _holds_nothing(value: str) -> bool:
 
 def _told(text: str, name: re.Match[str], colon: re.Match[str]) -> bool:
     """`secret: not found` is a sentence and `token: 3f9a77` a secret: the word, the value's look or its place tells."""
-    value = colon.group(2)
-    if _PASSWORDS.search(name.group()) or value[0] in "\"'\\" or len(value) >= 16 or any(c.isdigit() for c in value):
+    value, look = colon.group(2), colon.group(2).replace(MARK, "")  # what was hidden before makes no secret of the rest
+    if _PASSWORDS.search(name.group()) or value[0] in "\"'\\" or len(look) >= 16 or any(c.isdigit() for c in look):
         return True
     alone = colon.group(3) is not None
     before = text[text.rfind("\n", 0, name.start()) + 1 : name.start()] if alone else "x"
