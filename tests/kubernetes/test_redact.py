@@ -126,6 +126,7 @@ def test_redaction_is_bounded_whatever_the_text(text: str, most: int) -> None:
 
 
 @example(text=":TOKEN:PASSWD::")
+@example(text='ab://password:"x y"@')
 @given(text=ANY | CRAFTED)
 def test_what_was_redacted_once_is_not_changed_by_a_second_time(text: str) -> None:
     assert redact(redact(text)) == redact(text)

@@ -14,6 +14,8 @@ from typing import Any
 MARK = "[redacted]"
 MOST_CHARS = 262_144
 """What is looked at at all; callers bound their sources well below."""
+MOST_PASSES = 4
+"""What one pass hides may show another what to hide; text without secrets is looked at once."""
 
 _ANSI = re.compile(r"\x1b\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]")
 _BREAKS = {"\r\n": "\n", "\r": "\n", "\u2028": "\n", "\u2029": "\n", "\u0085": "\n"}
@@ -70,11 +72,19 @@ _NEAR = re.compile(
 def redact(text: str, most: int = MOST_CHARS) -> str:
     """`text` without secrets and invisible characters, at most `most` characters of it."""
     text = neutral(text[:MOST_CHARS])
+    for _ in range(MOST_PASSES):
+        before, text = text, _once(text)
+        if text == before:
+            break
+    return text[:most]
+
+
+def _once(text: str) -> str:
     for shape in _SHAPES:
         text = shape.sub(MARK, text)
     for userinfo in _USERINFO:
         text = userinfo.sub(rf"\1{MARK}@", text)
-    return _named(_SCHEME.sub(rf"\1\2{MARK}", text))[:most]
+    return _named(_SCHEME.sub(rf"\1\2{MARK}", text))
 
 
 def neutral(text: str) -> str:
@@ -169,8 +179,8 @@ def _holds_nothing(value: str) -> bool:
 
 def _told(text: str, name: re.Match[str], colon: re.Match[str]) -> bool:
     """`secret: not found` is a sentence and `token: 3f9a77` a secret: the word, the value's look or its place tells."""
-    value, look = colon.group(2), colon.group(2).replace(MARK, "")  # what was hidden before makes no secret of the rest
-    if _PASSWORDS.search(name.group()) or value[0] in "\"'\\" or len(look) >= 16 or any(c.isdigit() for c in look):
+    value = colon.group(2)
+    if _PASSWORDS.search(name.group()) or value[0] in "\"'\\" or len(value) >= 16 or any(c.isdigit() for c in value):
         return True
     alone = colon.group(3) is not None
     before = text[text.rfind("\n", 0, name.start()) + 1 : name.start()] if alone else "x"
