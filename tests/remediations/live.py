@@ -114,6 +114,10 @@ def made(server: Server, kind: str, namespace: str, image: str = GOOD, *, flappi
     return ObjectRef.of(body)
 
 
+LOOK, LONGEST_BEAT = 0.4, 2.4
+"""Seconds; a little longer than KWOK's longest wait between two beats."""
+
+
 def hang(server: Server, pod: Raw, since: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
     """This pod alone stops being ready, as if it had been so for long; it says nothing about why."""
     meta = pod["metadata"]
@@ -121,13 +125,20 @@ def hang(server: Server, pod: Raw, since: datetime = datetime(2026, 1, 1, tzinfo
     server.api.patch(where, {"metadata": {"annotations": {NEVER_READY: "yes"}}})
     wait_until(lambda: not pod_is_ready(server.api.get(where)), 30, "a pod that hangs")
     at = since.strftime("%Y-%m-%dT%H:%M:%SZ")
-    for _ in range(20):  # one beat of a pod that flaps may have been on its way, with the time before
+    stayed = 0
+    for _ in range(60):  # a beat of a pod that flaps may have been on its way, up to two seconds
         found = server.api.get(where)["status"]["conditions"]
-        if all(one["lastTransitionTime"] == at for one in found if one["type"] == "Ready"):
-            return
-        old = [{**one, "lastTransitionTime": at} if one["type"] == "Ready" else one for one in found]
-        server.api.patch(f"{where}/status", {"status": {"conditions": old}})
-        time.sleep(0.4)
+        if all((one["status"], one["lastTransitionTime"]) == ("False", at) for one in found if one["type"] == "Ready"):
+            stayed += 1
+            if stayed > LONGEST_BEAT / LOOK:
+                return
+        else:
+            stayed = 0
+            old = [
+                {**one, "status": "False", "lastTransitionTime": at} if one["type"] == "Ready" else one for one in found
+            ]
+            server.api.patch(f"{where}/status", {"status": {"conditions": old}})
+        time.sleep(LOOK)
     raise AssertionError(f"{where} does not stay as it was dated")
 
 
