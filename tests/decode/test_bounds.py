@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Generator
 
 import pytest
 from hypothesis import given
@@ -15,7 +14,6 @@ from handrail.decode import MAX_RECORD, How, decode, decode_in_turns, parts
 from handrail.decode.parts import MAX_ALERTS, MAX_REFUSED
 from handrail.decode.text import MAX_KEY, MAX_LABELS, MAX_VALUE, clean, text_of, words_of
 from handrail.model.reason import Reason
-from handrail.model.record import Decoded
 from tests.decode.quiet import QUIETLY
 from tests.decode.records import decoded, example, fired, record, webhook
 
@@ -91,7 +89,7 @@ def test_no_part_of_a_record_is_ever_neither_taken_nor_refused(kinds: list[str],
     with pytest.MonkeyPatch.context() as less:
         less.setattr(parts, "MAX_ALERTS", LEAST)
         less.setattr(parts, "MAX_REFUSED", SOME)
-        found = run_out(decode_in_turns(body, How())) if turns else decode(body)
+        found = parts.run_out(decode_in_turns(body, How())) if turns else decode(body)
     alerts = kinds.count("alert")
     if alerts > LEAST:
         assert found.alerts == ()
@@ -107,16 +105,7 @@ def test_what_is_read_in_turns_is_read_as_at_once(good: list[bool]) -> None:
     items = (fired({"alertname": f"A{n}"}) if one else {"labels": {}} for n, one in enumerate(good))
     body = record(json.dumps(webhook(*items)).encode())
     turns = decode_in_turns(body, How())
-    assert run_out(turns) == decode(body)
-
-
-def run_out(turns: Generator[None, None, Decoded]) -> Decoded:
-    while True:
-        try:
-            next(turns)
-        except StopIteration as done:
-            found: Decoded = done.value
-            return found
+    assert parts.run_out(turns) == decode(body)
 
 
 def test_a_large_record_gives_way_again_and_again() -> None:

@@ -74,7 +74,11 @@ def collect(parts: Iterable[Part]) -> Decoded:
     rest = next(coming, None)
     if rest is None and {type(part) for part in first} == {Alert}:
         return _decoded(alerts=first)  # nearly always
-    turns = in_turns(chain(first, () if rest is None else (rest,), coming))
+    return run_out(in_turns(chain(first, () if rest is None else (rest,), coming)))
+
+
+def run_out(turns: Generator[None, None, Decoded]) -> Decoded:
+    """All turns at once."""
     while True:
         try:
             next(turns)
