@@ -47,10 +47,12 @@ class Body(NamedTuple):
     alerts: int
 
 
-def distinct(records: int, each: int, kinds: tuple[str, ...] = KINDS) -> Iterator[Body]:
-    """`each` alerts a record, none of them twice."""
+def distinct(records: int, each: int, kinds: tuple[str, ...] = KINDS, run: int = 0) -> Iterator[Body]:
+    """`each` alerts a record, none of them twice, nor in another `run`."""
+    first = run * records * each
     for number in range(records):
-        yield _body(kinds[number % len(kinds)], range(number * each, (number + 1) * each), number)
+        begin = first + number * each
+        yield _body(kinds[number % len(kinds)], range(begin, begin + each), number)
 
 
 def repeated(records: int, each: int, alerts: int, kinds: tuple[str, ...] = KINDS) -> Iterator[Body]:

@@ -35,6 +35,7 @@ from pathlib import Path
 
 import structlog
 
+from handrail.main import settle
 from tests.bench import feeding, lost, storm
 
 PARTS: Mapping[str, Callable[[Path, float], Mapping[str, float]]] = {
@@ -49,6 +50,7 @@ PARTS: Mapping[str, Callable[[Path, float], Mapping[str, float]]] = {
 def _one(part: str, size: float) -> None:
     """In a process of its own, so that none has the memory or the warm caches of another."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    settle()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory(prefix="handrail-bench-") as folder:
         print(json.dumps(PARTS[part](Path(folder), size)))

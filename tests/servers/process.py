@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 _handed_out: set[int] = set()
@@ -196,8 +196,10 @@ def exists(pid: int) -> bool:
         return False
     except PermissionError:
         return True
-    stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or _state_and_parent(stat)[0] != "Z"
+    try:
+        return _state_and_parent(Path(f"/proc/{pid}/stat"))[0] != "Z"
+    except OSError:
+        return False  # it ended while it was looked at
 
 
 def _descendants(pid: int) -> list[int]:
@@ -227,5 +229,6 @@ def _await_end(pids: list[int], grace: float) -> None:
     while any(map(exists, pids)):
         if time.monotonic() > deadline:
             for pid in filter(exists, pids):
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         time.sleep(0.02)
