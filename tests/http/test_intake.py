@@ -12,6 +12,7 @@ import pytest
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 
+from handrail.adapters.http.server import listen_address
 from handrail.adapters.settings import Secret
 from handrail.model.config import HttpIntakeConfig, SecretRef, TopicConfig
 from handrail.model.errors import BadConfig, Transient
@@ -220,6 +221,25 @@ async def test_what_is_not_done_in_time_is_said_and_gives_its_place_back() -> No
             assert (await at.post(AM, {})).json["reason"] == "INTAKE_BUSY"
         room.go.set()
         assert (await at.post(AM, {})).status == 200
+
+
+@pytest.mark.parametrize("sent", ["Content-Length: 10\r\n\r\n{}", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"])
+async def test_of_a_sender_that_goes_away_in_the_middle_nothing_is_taken_and_it_is_no_fault(
+    sent: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    room = Room()
+    async with doors(room, HttpIntakeConfig(at_once=1, waiting=0)) as at:
+        host, port = listen_address(at.url.removeprefix("http://"))
+        head = f"POST {AM} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: {JSON}\r\n"
+        for _ in range(2):
+            reader, writer = await asyncio.open_connection(host, port)
+            writer.write(f"{head}{sent}".encode())
+            writer.write_eof()
+            await reader.read()
+            writer.close()
+        assert room.bodies == []
+        assert (await at.post(AM, {})).status == 200, "it holds no place"
+    assert [line.levelname for line in caplog.records if line.levelname == "ERROR"] == []
 
 
 async def test_the_doors_are_no_way_into_the_api_nor_the_other_way() -> None:

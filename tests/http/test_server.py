@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import getpass
 import os
 import socket
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from handrail.adapters.http import Reply
+from handrail.adapters.http import server as listening
 from handrail.adapters.http.server import listen_address
 from handrail.model.approval import Person
 from handrail.model.errors import BadConfig
@@ -120,3 +123,27 @@ async def test_metrics_are_in_the_format_of_prometheus() -> None:
         answer = await server.get("/metrics")
         assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
         assert answer.text == "handrail_up 1\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "more"),
+    [
+        (b"", b""),
+        (b"GET /healthz HT", b""),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"X-Slow: y\r\n"),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\n", b"X-Slow: y\r\n"),
+    ],
+)
+async def test_a_connection_on_which_no_whole_request_comes_is_closed(
+    sent: bytes, more: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listening, "IDLE_SECONDS", 0.1)
+    async with site(Reviews()) as server, asyncio.timeout(30):
+        host, port = listen_address(server.url.removeprefix("http://"))
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(sent)
+        while not reader.at_eof():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(reader.read(1000), 0.01)
+            writer.write(more)
+        writer.close()

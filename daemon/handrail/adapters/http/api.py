@@ -100,11 +100,15 @@ def routes(desk: Desk, who: Who) -> list[web.RouteDef]:
 
 @web.middleware
 async def in_json(request: web.Request, handler: Plain) -> web.StreamResponse:
-    """Every error is the same JSON, the server's own (404, 405, 413) too."""
+    """Every error is the same JSON, the server's own (404, 405, 413) too. Whoever went away before the end of the body
+    hears nothing; nothing of it was taken, and it is no fault of ours."""
     try:
         return await handler(request)
     except web.HTTPException as wrong:
         return _error(wrong.status, f"{request.method} {request.path[:200]}: {wrong.reason}")
+    except (ConnectionError, web.RequestPayloadError) as gone:
+        log.info("a request broke off", path=request.path[:200], why=str(gone)[:200])
+        return _error(400, "the request broke off before its end; nothing of it was taken")
     except Transient as away:
         return _error(503, str(away))
     except HandrailError as broken:

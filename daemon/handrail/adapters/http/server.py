@@ -25,6 +25,11 @@ FOR_READERS = ("degraded_incidents",)
 
 MOST_BODY = 64 * 1024
 
+IDLE_SECONDS = 75.0
+"""A connection on which no whole request comes for so long is closed: whoever opens many and says nothing, or one
+letter at a time, needs no token for that, and must not take the places of probes and senders. The library's own is an
+hour."""
+
 
 class HttpServer:
     """`ready` answers {"ready": bool, …details}, some of them FOR_READERS; `metrics` the Prometheus text format."""
@@ -98,7 +103,14 @@ def _application(served: Sequence[web.RouteDef]) -> web.Application:
 
 def _runner(app: web.Application) -> web.AppRunner:
     """Bodies are inflated by those who bound them, never on the way in."""
-    return web.AppRunner(app, handle_signals=False, access_log=None, shutdown_timeout=2.0, auto_decompress=False)
+    return web.AppRunner(
+        app,
+        handle_signals=False,
+        access_log=None,
+        shutdown_timeout=2.0,
+        auto_decompress=False,
+        keepalive_timeout=IDLE_SECONDS,
+    )
 
 
 async def _listen(runner: web.AppRunner, listen: str, key: str) -> None:
