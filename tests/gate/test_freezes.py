@@ -262,6 +262,19 @@ def test_whenever_the_wall_clock_reads_as_written_it_is_frozen(
     assert stands(one, upcoming.begins) is not None
 
 
+@pytest.mark.parametrize(
+    ("moment", "said"),
+    [
+        (NOW.replace(second=0, microsecond=0), "2026-11-03 03:00 UTC"),
+        (NOW.replace(second=0, microsecond=1), "2026-11-03 03:01 UTC"),
+        (NOW.replace(second=0, microsecond=500_000), "2026-11-03 03:01 UTC"),
+        (NOW.replace(second=59, microsecond=999_999), "2026-11-03 03:01 UTC"),
+    ],
+)
+def test_a_time_to_begin_again_is_never_said_earlier_than_it_is(moment: datetime, said: str) -> None:
+    assert freeze.when(moment) == said
+
+
 def test_there_is_no_next_window_of_what_is_over() -> None:
     assert freeze.next_window(absolute(NOW - timedelta(days=3)), NOW) is None
     assert freeze.next_window(absolute(NOW + timedelta(days=30)), NOW) is not None

@@ -27,6 +27,8 @@ CHAINED = 60
 AHEAD = 9
 """Days that are looked through for the next window of a weekly freeze: a week, and a day on either side."""
 
+MINUTE = timedelta(minutes=1)
+
 
 class Standing(NamedTuple):
     """`until` is when nothing of the policy stands any more that holds the same, at the earliest."""
@@ -85,7 +87,7 @@ def said(found: Standing) -> str:
 
 def when(at: datetime) -> str:
     """With its date, since a freeze is longer than a shift; never earlier than it is."""
-    return f"{at.astimezone(UTC) + timedelta(seconds=59):%Y-%m-%d %H:%M} UTC"
+    return f"{at.astimezone(UTC) + MINUTE - timedelta.resolution:%Y-%m-%d %H:%M} UTC"
 
 
 def _holds(freeze: Freeze, about: frozenset[str]) -> bool:
