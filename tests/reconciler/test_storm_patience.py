@@ -89,6 +89,7 @@ async def test_in_a_storm_without_end_the_one_that_is_hurt_is_given_to_a_person_
         assert hurt.end is not None
         assert hurt.end[0] is Reason.STORM
         assert hurt.end[1].startswith("the storm still goes on, and it has waited for 6")
+        assert hurt.end[1].endswith(f"`handrail incidents retry {hurt.id} --reason TEXT` goes on with it")
         assert hurt.evidence, "looked at before it was given away"
         assert set(told(world.slack)) == {page.id, hurt.id}
         early = [one for n in range(8) for one in await world.rows(f"early-{n}")]

@@ -396,3 +396,17 @@ async def test_the_page_of_a_storm_that_slack_slept_through_is_told_when_it_is_b
     assert [line for line in said(slack) if ends.removeprefix("the") in line]
     assert await store.untold() == ()
     assert slack.warnings == []
+
+
+async def test_without_slack_the_webhook_hears_each_time_that_a_storm_still_goes_on_and_nothing_between(
+    store: Journals, clock: Clock, hook: FakeWebhook
+) -> None:
+    only_hook = Teller(store, None, Webhook(lambda: hook.url, _at_once), clock)
+    opened, counted = a_page(over=False)
+    still = ev.Noted(text="the storm still goes on after 30 min; 25 incidents wait for its end")
+    for more in ((), (counted,), (counted, still), (counted, still, counted), (counted, still, counted, still)):
+        store.grow((opened, counted, *more))
+        await only_hook.tell_all()
+        clock.forward(60)
+    assert [post.body["state"] for post in hook.accepted] == ["opened"] * 3
+    assert "25 incidents wait" in hook.accepted[-1].body["status"]

@@ -229,18 +229,17 @@ def _in_storm(incident: Incident, storm: Condition, limit: StormLimit, turn: Tur
         return ev.Silenced(until=min(storm.until, at_most), reason=Reason.STORM, detail=storm.what)
     if incident.state is State.GATHERING:
         return None
-    return still_on(incident, limit, now) if turn.given else _let_others(f"{STILL}, and others go first", now)
+    return still_on(incident, now) if turn.given else _let_others(f"{STILL}, and others go first", now)
 
 
 STILL = "the storm still goes on"
 
 
-def still_on(incident: Incident, limit: StormLimit, now: datetime, what: str = "") -> ev.HandedOver:
-    """Given to a person, who can have it gone on with. `what` is what was found of it."""
+def still_on(incident: Incident, now: datetime) -> ev.HandedOver:
+    """Given to a person, who can have it gone on with."""
     waited = plural(int((now - (incident.storm_at or now)).total_seconds() // 60), "minute")
-    found = f": {what}" if what else ""
-    detail = f"{STILL}, and it has waited for {waited}{found}; `handrail incidents retry {incident.id}` goes on with it"
-    return ev.HandedOver(reason=Reason.STORM, detail=detail)
+    goes_on = f"`handrail incidents retry {incident.id} --reason TEXT` goes on with it"
+    return ev.HandedOver(reason=Reason.STORM, detail=f"{STILL}, and it has waited for {waited}; {goes_on}")
 
 
 def _let_others(why: str, now: datetime) -> ev.Silenced:
@@ -264,15 +263,15 @@ def not_found(incident: Incident, no: Refusal, given: bool, page: str, now: date
 def again(incident: Incident, limit: StormLimit, waiting: int, longest: Iterable[str], now: datetime) -> str:
     """The note on the page that it still goes on, each time that the wait that policy allows is over once more; ""
     for none. `longest` are those that have waited longest, as people name them."""
-    before, now_ = _waits(incident, limit, incident.storm_told_at), _waits(incident, limit, now)
-    if now_ <= before:
+    if _waits_over(incident, limit, now) <= _waits_over(incident, limit, incident.storm_told_at):
         return ""
     some = "; ".join(one_line(one, 100) for one in longest)
     those = f", longest of all {some}" if some else ""
     return f"{STILL} after {span(now - incident.opened_at)}; {plural(waiting, 'incident')} wait for its end{those}"
 
 
-def _waits(incident: Incident, limit: StormLimit, at: datetime | None) -> int:
+def _waits_over(incident: Incident, limit: StormLimit, at: datetime | None) -> int:
+    """How often, by then, the wait that policy allows has gone by since the page was opened."""
     return (at - incident.opened_at) // timedelta(minutes=limit.wait_minutes) if at is not None else 0
 
 

@@ -64,16 +64,21 @@ def never_shown(news: News) -> bool:
 
 
 def loud(news: News) -> str:
-    """Names the change that the second channel is told of, "" for none: asked, ended, or stuck between."""
+    """Names the change that the second channel is told of, "" for none: asked, ended, or stuck between. A storm's page
+    is told anew with each note that the storm still goes on."""
     incident = news.incident
     if storm.is_page(incident):
-        return f"storm/{incident.state}"
+        return f"storm/{incident.state}/{_notes(news)}"
     stuck = _stuck(news.fresh) and not incident.state.terminal
     happened = stuck or any(_is_loud(entry) for entry in news.fresh)
     if not happened or not (stuck or incident.state in _LOUD or _called_off(news)):
         return ""
     asked = incident.request.id if incident.request and incident.state is State.ASKING else ""
     return f"{incident.state}/{asked}/{'stuck' if stuck else ''}"
+
+
+def _notes(news: News) -> int:
+    return sum(entry.event.kind == "noted" for entry in news.entries)
 
 
 def _is_loud(entry: Entry) -> bool:
