@@ -101,14 +101,25 @@ def named_a() -> KeyValue:
     return KeyValue(key="alert.name", value=AnyValue(string_value="A"))
 
 
-def test_a_record_whose_attributes_are_broken_costs_no_other() -> None:
+def with_a_broken_one() -> bytes:
     good = LogRecord(time_unix_nano=1, event_name="alert.firing", attributes=[named_a()])
     broken = LogRecord.FromString(good.SerializeToString())
     broken.attributes[0].key = "broken-name"
     batch = LogsData(resource_logs=[ResourceLogs(scope_logs=[ScopeLogs(log_records=[good, broken, good])])])
-    found = decode(record(batch.SerializeToString().replace(b"broken-name", b"broken\xff\xffame")))
+    return batch.SerializeToString().replace(b"broken-name", b"broken\xff\xffame")
+
+
+def test_a_record_whose_attributes_are_broken_costs_no_other() -> None:
+    found = decode(record(with_a_broken_one()))
     assert [alert.name for alert in found.alerts] == ["A", "A"]
     assert [(part.reason, part.index) for part in found.refused] == [(Reason.MALFORMED, 1)]
+
+
+def test_a_record_whose_attributes_are_broken_is_counted_with_the_others() -> None:
+    """What an OTLP sender is told of a batch is how many of these were of no use."""
+    assert otlp_logs.entries_of(with_a_broken_one(), "otlp_proto") == 3
+    assert otlp_logs.entries_of(b"", "otlp_proto") == 0
+    assert otlp_logs.entries_of(b"no protobuf at all", "otlp_proto") is None
 
 
 def test_what_is_remembered_of_attributes_is_short_and_few() -> None:

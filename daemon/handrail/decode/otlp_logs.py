@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from google.protobuf.message import DecodeError
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from handrail.decode import documents, kubernetes_events, repeats
 from handrail.decode.foreign import foreign
 from handrail.decode.object_keys import cluster_of
+from handrail.decode.otlp_shallow import batch_of
 from handrail.decode.otlp_values import items, trace_id_of
 from handrail.decode.otlp_wire import LogRecord, json_records, protobuf_records, shallow_record
 from handrail.decode.parts import Origin, Part, refuse
@@ -73,13 +73,11 @@ def from_json(data: Mapping[str, object], origin: Origin) -> Iterator[Part]:
 
 
 def entries_of(value: bytes, encoding: str) -> int | None:
-    """How many log records the bytes hold in `encoding` ("otlp_proto", "otlp_json"); None where they are no logs."""
+    """How many log records the bytes hold in `encoding` ("otlp_proto", "otlp_json"), those that are malformed within
+    too; None where they are no logs."""
     if encoding == "otlp_proto":
-        try:
-            data = LogsData.FromString(value)
-        except DecodeError:
-            return None
-        return sum(len(scope.log_records) for each in data.resource_logs for scope in each.scope_logs)
+        data = batch_of(value)
+        return None if data is None else _count(data)
     parsed = parse(value)
     if isinstance(parsed, Refusal) or not isinstance(parsed.data, dict):
         return None
@@ -87,6 +85,10 @@ def entries_of(value: bytes, encoding: str) -> int | None:
         return None
     scopes = (scope for each in items(parsed.data, "resourceLogs") for scope in items(each, "scopeLogs"))
     return sum(len(items(scope, "logRecords")) for scope in scopes)
+
+
+def _count(data: Any) -> int:
+    return sum(len(scope.log_records) for each in data.resource_logs for scope in each.scope_logs)
 
 
 def _parts(records: Iterable[LogRecord | Refusal], origin: Origin) -> Iterator[Part]:
