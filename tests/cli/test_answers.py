@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 from handrail.adapters.settings import load_config
-from tests.cli.support import handrail
+from handrail.core.card import card
+from tests.card import journals as j
+from tests.cli.called import ASK_THE_DAEMON, CALLED
+from tests.cli.support import handrail, in_a_process
 from tests.cli.test_commands import one_line
 
 
@@ -87,3 +90,48 @@ def test_a_cluster_name_may_be_anything_that_labels_hold(tmp_path: Path) -> None
     path = tmp_path / "x.yaml"
     handrail("config", "init", "--cluster", "arn:aws:eks:eu-1:123:cluster/prod", "-o", path)
     assert load_config(path).cluster.name == "arn:aws:eks:eu-1:123:cluster/prod"
+
+
+CARD = card(j.incident(j.ASKED), j.T0).model_dump(mode="json")
+STRANGE: dict[str, Any] = {
+    "an empty object": {},
+    "a list": [],
+    "a word": "up",
+    "somebody's health": {"status": "ok", "ok": "yes", "message": None},
+    "no rows": {"incidents": None, "streams": None, "lines": None},
+    "odd rows": {"ok": True, "incidents": [1, {}], "streams": [{}], "lines": [1], "card": {}, "story": [2]},
+    "a card of a newer daemon": {"incident": "inc-1", "card": {**CARD, "beware": "of this"}, "story": []},
+}
+
+
+@pytest.mark.parametrize("what", STRANGE)
+@pytest.mark.parametrize("path", ASK_THE_DAEMON, ids=" ".join)
+def test_an_answer_of_another_shape_is_said_in_one_line(path: tuple[str, ...], what: str) -> None:
+    """That of a newer daemon too: nobody decides from a part of a card."""
+    with answering(http(STRANGE[what])) as server:
+        call = [*path, *CALLED[path], "--server", server]
+        if path == ("approve",):
+            call.remove("--yes")
+        said = one_line(handrail(*call), 1)
+    assert "version" in said
+
+
+def test_a_report_and_a_story_steer_no_terminal_whoever_answers() -> None:
+    with answering(http(b"# it\x1b[2J \xff\n")) as server:
+        ran = handrail("incidents", "report", "inc-1", "--server", server)
+    assert (ran.code, ran.out) == (0, "# it \ufffd\n\n")
+    told = {"incident": "inc-1", "card": CARD, "story": [{"at": "2026-03-02T09:45:00", "line": "a\x1b[2J\ud800\nb"}]}
+    with answering(http(told)) as server:
+        ran = handrail("incidents", "show", "inc-1", "--server", server)
+    assert ran.out.splitlines()[-1] == "09:45:00  a\ufffd b"
+
+
+def test_in_a_locale_without_our_signs_a_command_says_what_it_can(tmp_path: Path) -> None:
+    alert = {"status": "firing", "labels": {"alertname": "Disk \u2014 \u4e2d\ud800"}, "annotations": {}}
+    file = tmp_path / "alert.json"
+    file.write_text(json.dumps({"version": "4", "groupKey": "x", "alerts": [alert]}))
+    ran = in_a_process("decode", file, PYTHONIOENCODING="latin-1")
+    assert "Traceback" not in ran.err
+    assert "alert 1 of 1: Disk ? ?" in ran.out
+    scripted = in_a_process("decode", file, "--json", PYTHONIOENCODING="latin-1")
+    assert json.loads(scripted.out)["alerts"][0]["alert"]["name"].startswith("Disk \u2014 \u4e2d")

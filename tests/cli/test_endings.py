@@ -20,11 +20,11 @@ from handrail.cli.ending import DONE, EXITS, FAILED, REFUSED, WRONG
 from handrail.cli.incident_id import IncidentId
 from handrail.core.card import card
 from tests.card import journals as j
+from tests.cli.called import ASK_THE_DAEMON, CALLED, Path_, options_of
 from tests.cli.support import SCRIPT, Ran, handrail
 from tests.cli.test_answers import answering, http
 from tests.cli.test_commands import command_at, every_command, one_line
 
-Path_ = tuple[str, ...]
 POLICY = str(Path(__file__).parents[2] / "policies" / "ask.yaml")
 
 PRINTS = {
@@ -38,40 +38,9 @@ PRINTS = {
 }
 """What has no --json, and why."""
 
-CALLED: dict[Path_, list[str]] = {
-    ("check",): [],
-    ("decode",): ["-"],
-    ("incidents", "list"): [],
-    ("incidents", "show"): ["inc-1"],
-    ("incidents", "cancel"): ["inc-1", "--reason", "why"],
-    ("incidents", "retry"): ["inc-1", "--reason", "why"],
-    ("incidents", "undo"): ["inc-1", "--reason", "why"],
-    ("approve",): ["inc-1", "--yes"],
-    ("reject",): ["inc-1"],
-    ("take",): ["inc-1"],
-    ("give-back",): ["inc-1"],
-    ("stop",): ["--reason", "why"],
-    ("start",): [],
-    ("status",): [],
-    ("dlq", "list"): [],
-    ("dlq", "show"): ["0/0"],
-    ("dlq", "replay"): ["0/0"],
-    ("audit", "verify"): [],
-    ("store", "upgrade"): [],
-    ("store", "status"): [],
-    ("steps",): [],
-    ("detectors",): [],
-}
-"""How each that has --json is called; a new command has to say it here."""
-
 LEAVES = [path for path in every_command() if not isinstance(command_at(path), click.Group)]
 
 
-def options_of(path: Path_) -> set[str]:
-    return {text for option in command_at(path).params for text in option.opts}
-
-
-ASK_THE_DAEMON = [path for path in CALLED if "--server" in options_of(path)]
 READ_THE_FILE = [path for path in CALLED if "--config" in options_of(path)]
 WISHES = [path for path in ASK_THE_DAEMON if path[-1] not in ("list", "show", "status", "verify")]
 LOOK_FIRST = [("approve",), ("reject",)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 
 import click
@@ -73,7 +74,14 @@ def cli() -> None:
 def main() -> None:
     """The console script: whatever goes wrong is a line that says what to do, never a traceback."""
     manner = Manner()
+    _show_what_can_be_shown()
     try:
         sys.exit(cli(standalone_mode=False, obj=manner))  # click hands an Exit's code back here instead of raising it
     except (click.exceptions.Abort, click.ClickException, HandrailError, OSError) as wrong:
         sys.exit(end(wrong, manner))
+
+
+def _show_what_can_be_shown() -> None:
+    """In a locale without our signs (ISO-8859-1, say) they become question marks, not the end of the command."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # None where it was closed
+        sys.stdout.reconfigure(errors="replace")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from handrail.cli.client import Client, with_client
+from handrail.cli.client import Client, flat, with_client
 from handrail.cli.ending import FAILED, JSON, show_json
+from handrail.cli.shapes import CHAINS
 
 
 @click.group()
@@ -24,13 +25,14 @@ def verify(client: Client, as_json: bool) -> None:
     \b
     Example:  handrail audit verify
     """
-    found = client.get("/api/v1/audit")
+    found = client.get("/api/v1/audit", CHAINS)
     if as_json:
         show_json(found)
     else:
         for stream in found["streams"]:
             if not stream["ok"]:
-                click.echo(f"{stream['stream']}: broken at {stream['broken_at']}: {stream['problem']}")
+                what = flat(f"{stream['stream']}: broken at {stream.get('broken_at')}: {stream['problem']}")
+                click.echo(what)
         whole = sum(1 for stream in found["streams"] if stream["ok"])
         click.echo(f"{whole} of {len(found['streams'])} journals are whole")
     if not found["ok"]:

@@ -15,10 +15,19 @@ WIDTH = 80
 
 
 def show_card(shown: dict[str, Any]) -> None:
-    """`shown` is the card as the API gives it."""
+    """`shown` is the card as the API gives it. Raises ClickException for one that this build can't show whole: nobody
+    decides from a part of it."""
+    from pydantic import ValidationError
+
     from handrail.console.terminal import render
     from handrail.model.card import Card
 
     columns = min(WIDEST, shutil.get_terminal_size((WIDTH, 0)).columns)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")  # https://no-color.org
-    click.echo(render(Card.model_validate(shown), columns, colour=colour))
+    try:
+        card = Card.model_validate(shown)
+    except ValidationError as strange:
+        raise click.ClickException(
+            "the daemon's card holds what this command does not know: use the command of the daemon's version"
+        ) from strange
+    click.echo(render(card, columns, colour=colour))

@@ -20,6 +20,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from handrail.cli.ending import Refused, WrongCall, say, waiting
+from handrail.cli.shapes import REPLY, Shape, fits
 from handrail.core.redact import neutral
 
 SECONDS = 15.0
@@ -30,32 +31,34 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Client:
-    """`get` and `post` return the JSON answer, that of a refused wish too; every other end is raised as the
-    ClickException that has the exit code for it, in a line that says what to do."""
+    """`get` and `post` return the JSON answer, that of a refused wish too; every other end, also an answer of another
+    shape, is raised as the ClickException that has the exit code for it, in a line that says what to do."""
 
     server: str
     socket_path: str
     token: str
 
-    def get(self, path: str) -> Any:
-        return self._call("GET", path, None)
+    def get(self, path: str, shape: Shape = dict) -> Any:
+        return self._call("GET", path, None, shape)
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
-        return self._call("POST", path, body)
+        return self._call("POST", path, body, REPLY)
 
     def text(self, path: str) -> str:
         status, data = self._raw("GET", path, None)
         if status != 200:
             raise self._wrong(status, data)
-        return data.decode()
+        return neutral(data.decode(errors="replace"))
 
-    def _call(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
+    def _call(self, method: str, path: str, body: dict[str, Any] | None, shape: Shape) -> Any:
         status, data = self._raw(method, path, body)
         if status not in (200, 409):
             raise self._wrong(status, data)
         found = _parsed(data)
-        if found is None:
-            raise click.ClickException(f"what answers at {self._where} is no daemon of ours")
+        if not fits(found, shape):
+            raise click.ClickException(
+                f"what answers at {self._where} is no daemon of ours, or of another version than this command"
+            )
         return found
 
     def _wrong(self, status: int, data: bytes) -> click.ClickException:

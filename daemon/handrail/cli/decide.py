@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from handrail.cli.cards import show_card
-from handrail.cli.client import Client, tell, with_client
+from handrail.cli.client import Client, flat, tell, with_client
 from handrail.cli.ending import JSON, Refused
 from handrail.cli.incident_id import INCIDENT
+from handrail.cli.shapes import ASKED
 
 
 @click.command()
@@ -77,9 +78,10 @@ def give_back(client: Client, id_: str, as_json: bool) -> None:
 
 def _asked(client: Client, id_: str) -> Any:
     """What the caller saw is what is approved: the request's id travels with the answer."""
-    found = client.get(f"/api/v1/incidents/{id_}")
+    found = client.get(f"/api/v1/incidents/{id_}", ASKED)
     if not found["card"]["request"]:
-        raise Refused(f"{found['incident']} asks nothing now: {found['card']['status']}", "STATE_CHANGED")
+        said = f"{found['incident']} asks nothing now: {found['card']['status']}"
+        raise Refused(flat(said), "STATE_CHANGED")
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from handrail.cli.ending import FAILED, JSON
+from handrail.cli.ending import FAILED, JSON, show_json
 
 if TYPE_CHECKING:
     from handrail.model.arrival import Arrival
@@ -52,7 +51,7 @@ def decode(file: IO[bytes], **how: Any) -> None:
     found = [as_it_would_be(record, topic, config) for record in _records(file, how)]
     if how["as_json"]:
         shown = [plain(decoded, arrivals) for decoded, arrivals in found]
-        click.echo(json.dumps(shown if how["lines"] else shown[0], indent=2, ensure_ascii=False))
+        show_json(shown if how["lines"] else shown[0])
     else:
         for decoded, arrivals in found:
             show(decoded, arrivals, config)

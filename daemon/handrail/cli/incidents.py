@@ -8,6 +8,7 @@ from handrail.cli.cards import show_card
 from handrail.cli.client import Client, flat, tell, with_client
 from handrail.cli.ending import JSON, show_json
 from handrail.cli.incident_id import INCIDENT
+from handrail.cli.shapes import ROWS, SHOWN
 
 
 @click.group()
@@ -25,7 +26,7 @@ def list_(client: Client, limit: int, as_json: bool) -> None:
     \b
     Example:  handrail incidents list --limit 10
     """
-    rows = client.get(f"/api/v1/incidents?limit={limit}")["incidents"]
+    rows = client.get(f"/api/v1/incidents?limit={limit}", ROWS)["incidents"]
     if as_json:
         show_json(rows)
         return
@@ -33,9 +34,9 @@ def list_(client: Client, limit: int, as_json: bool) -> None:
         click.echo("no incidents yet")
     for row in rows:
         about = f"{flat(row['title'])}  {flat(row['target'])}"
-        click.echo(f"{row['id']}  {row['state']:<12} {row['opened_at'][:19]}  {about}")
+        click.echo(f"{flat(row['id'])}  {flat(row['state']):<12} {flat(row['opened_at'])[:19]}  {about}")
         if row.get("left"):
-            click.echo(f"    not driven by this build: {flat(row['left'])}")
+            click.echo(f"    not driven by this build: {flat(str(row['left']))}")
 
 
 @incidents.command()
@@ -50,14 +51,14 @@ def show(client: Client, id_: str, as_json: bool) -> None:
     \b
     Example:  handrail incidents show inc-abc
     """
-    found = client.get(f"/api/v1/incidents/{id_}")
+    found = client.get(f"/api/v1/incidents/{id_}", SHOWN)
     if as_json:
         show_json(found)
         return
     show_card(found["card"])
     click.echo()
     for entry in found["story"]:
-        click.echo(f"{entry['at'][11:19]}  {entry['line']}")
+        click.echo(f"{flat(entry['at'])[11:19]}  {flat(entry['line'])}")
 
 
 @incidents.command()

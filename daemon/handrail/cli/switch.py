@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 import click
 
-from handrail.cli.client import Client, tell, with_client
+from handrail.cli.client import Client, flat, tell, with_client
 from handrail.cli.cluster_stop import InCluster, with_cluster
 from handrail.cli.ending import JSON, show_json
 from handrail.cli.named import named
+from handrail.cli.shapes import STATUS
 
 R = TypeVar("R")
 
@@ -100,9 +101,9 @@ def status(client: Client, in_cluster: InCluster, as_json: bool) -> None:
     if in_cluster.wanted:
         in_cluster.status(as_json=as_json)
         return
-    found = client.get("/api/v1/status")
+    found = client.get("/api/v1/status", STATUS)
     if as_json:
         show_json(found)
         return
     for line in found["lines"]:
-        click.echo(line)
+        click.echo(flat(line))
