@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.adapters.store import Store
+from handrail.adapters.store import Store, heard
 from handrail.adapters.store.intake import ALWAYS_TOLD
 from handrail.core.attached import attached
 from handrail.core.fold import fold
@@ -21,7 +22,7 @@ from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.reason import Reason
 from tests.factories import CLUSTER, FakeTime, an_alert
-from tests.store.driving import arrive, drive, newest
+from tests.store.driving import arrive, behind, drive, newest
 from tests.store.places import migrated
 
 WORDS = ("firing", "resolved")
@@ -124,6 +125,28 @@ async def test_a_neighbours_last_word_is_its_own(store: Store, time: FakeTime) -
     assert await shown(store, other) == "firing"
 
 
+async def test_those_whose_journal_cannot_be_read_take_nobodys_turn(
+    store: Store, path: Path, time: FakeTime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many they are, and however long theirs have waited."""
+    monkeypatch.setattr(heard, "MOST_UNSAID", 1)
+    ids = [await hear(store, 100 * n, "firing", name=name) for n, name in enumerate(("KubePodNotReady", "Other"))]
+    for n, (id_, name) in enumerate(zip(ids, ("KubePodNotReady", "Other"), strict=True)):
+        for offset in range(1, ALWAYS_TOLD):
+            time.later(seconds=1)
+            assert await hear(store, 100 * n + offset, WORDS[offset % 2], name=name) == id_
+        for offset, word in enumerate(("firing", "resolved", "firing"), start=50):
+            time.later(seconds=2)
+            await hear(store, 100 * n + offset, word, name=name)
+    behind(path).execute("UPDATE journal SET actor = 'somebody' WHERE incident = ? AND seq = 3", (ids[0],))
+    time.later(seconds=REPEAT_EVERY.total_seconds())
+    for _ in range(2):
+        await say(tools(store))
+    assert store.unfit().keys() == {ids[0]}
+    assert await store.unsaid(ids[1]) == ()
+    assert await journalled(store, ids[1]) == "firing"
+
+
 HEARD = st.lists(
     st.tuples(st.integers(0, 90), st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), st.booleans()),
     min_size=1,
@@ -134,7 +157,7 @@ HEARD = st.lists(
 @settings(max_examples=25, deadline=None)
 @given(HEARD)
 async def test_whatever_was_heard_last_is_what_is_shown_and_soon_what_is_journalled(
-    tmp_path_factory: pytest.TempPathFactory, heard: list[tuple[int, list[str], bool]]
+    tmp_path_factory: pytest.TempPathFactory, words_heard: list[tuple[int, list[str], bool]]
 ) -> None:
     """Also with ticks at any time, and never with more entries than the bound."""
     time = FakeTime()
@@ -142,7 +165,7 @@ async def test_whatever_was_heard_last_is_what_is_shown_and_soon_what_is_journal
     store = await Store.open(f"sqlite:///{path}", cluster=CLUSTER, clock=time)
     id_ = await much_told(store, time)
     began, before = time.now, (await newest(store, id_)).seq
-    for offset, (seconds, words, tick) in enumerate(heard, start=100):
+    for offset, (seconds, words, tick) in enumerate(words_heard, start=100):
         time.later(seconds=seconds + 0.5)
         await hear(store, offset, *words)
         if tick:
@@ -150,7 +173,7 @@ async def test_whatever_was_heard_last_is_what_is_shown_and_soon_what_is_journal
         assert await shown(store, id_) == words[-1]
     time.later(seconds=REPEAT_EVERY.total_seconds())
     await say(tools(store))
-    assert await journalled(store, id_) == heard[-1][1][-1]
+    assert await journalled(store, id_) == words_heard[-1][1][-1]
     assert (await store.unsaid(id_)) == ()
     minutes = (time.now - began) / timedelta(minutes=1)
     assert (await newest(store, id_)).seq - before <= 2 * (minutes + 1)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Insert, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Insert, and_, func, not_, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from handrail.adapters.store.bulk import among, put
@@ -96,7 +96,8 @@ async def said(tx: Tx, ids: Iterable[str]) -> dict[str, Said]:
 
 async def unsaid(tx: Tx, id_: str = "") -> tuple[LastWord, ...]:
     """Where another word was heard last than was journalled last: of this incident, or of all where it is time that it
-    is journalled."""
+    is journalled, but for those whose journal can't be read here: these are never journalled, and would take the
+    others' turn."""
     last, other = heard.alias("last"), heard.alias("other")
     same = and_(*(last.c[name] == other.c[name] for name in ("cluster", "incident", "identity")))
     later = or_(last.c.told_at.is_(None), last.c.told_at < other.c.told_at)
@@ -107,7 +108,11 @@ async def unsaid(tx: Tx, id_: str = "") -> tuple[LastWord, ...]:
         .where(last.c.cluster == tx.cluster, last.c.at > other.c.at, later)
         .order_by(last.c.at)
     )
-    found = found.where(incidents.c.id == id_) if id_ else found.where(_due(tx, last.c.told_at)).limit(MOST_UNSAID)
+    if id_:
+        found = found.where(incidents.c.id == id_)
+    else:
+        legible = not_(among(tx, incidents.c.id, tx.unfit))
+        found = found.where(_due(tx, last.c.told_at), legible).limit(MOST_UNSAID)
     return tuple(LastWord.model_validate(row._asdict()) for row in await tx.conn.execute(found))
 
 
