@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -122,3 +123,10 @@ def test_any_bytes_have_an_answer_and_no_traceback(tmp_path: Path) -> None:
         ran = handrail("decode", path)
         assert (ran.code, ran.err) == (1, "")
         assert ran.out.startswith("refused (part 1): ")
+
+
+def test_a_header_may_be_any_bytes_as_in_kafka(tmp_path: Path) -> None:
+    file = tmp_path / "alert.json"
+    file.write_text("{}")
+    name_and_bytes = os.fsdecode(b"x=\xff\xfe")
+    assert handrail("decode", file, "--header", name_and_bytes).code == 1

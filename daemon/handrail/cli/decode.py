@@ -94,7 +94,7 @@ def _header(text: str) -> tuple[str, bytes]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--header")
-    return name, value.encode()
+    return name, value.encode(errors="surrogateescape")
 
 
 def _at(text: str | None) -> datetime:
