@@ -20,10 +20,10 @@ from handrail.model.incident import Incident, State
 from handrail.model.policy import Policy
 from handrail.model.reason import Reason, Refusal
 from handrail.model.step import Risk
-from handrail.model.switch import Switch
 from handrail.model.taking_back import TakeBack
 from handrail.model.write import Direction
 from tests.factories import NOW, a_policy, a_rehearsal, a_saga, a_target, a_write, an_incident_in
+from tests.gate.facts import facts_of
 
 HERE = frozenset({"uid-checkout"})
 
@@ -44,16 +44,7 @@ def with_budgets(**given_: Any) -> Policy:
 
 def facts(spent: Spent, state: State = State.EXECUTING, **changes: Any) -> GateFacts:
     incident = an_incident_in(state).model_copy(update=changes)
-    return GateFacts(
-        incident=incident,
-        switch=Switch(),
-        epoch=1,
-        holder_epoch=1,
-        last_saga_at=None,
-        busy_with="",
-        now=NOW,
-        spent=spent,
-    )
+    return facts_of(incident, spent=spent)
 
 
 def says(seen: GateFacts, policy: Policy | None = None, direction: Direction = Direction.DO) -> Refusal | None:

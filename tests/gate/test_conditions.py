@@ -9,15 +9,15 @@ import pytest
 from handrail.core.card import card
 from handrail.core.conditions import LOOK_AGAIN, SEEN, TOLD, raised, refused
 from handrail.core.fold import apply
-from handrail.core.gate import GateFacts, Recent, Rules, foresee, foreseen_end, judge
+from handrail.core.gate import Recent, Rules, foresee, foreseen_end, judge
 from handrail.model import events as ev
 from handrail.model.condition import Condition
 from handrail.model.finding import Cause, Finding, Handling
 from handrail.model.incident import State
 from handrail.model.reason import Reason, Refusal
-from handrail.model.switch import Switch
 from handrail.model.write import Direction
 from tests.factories import NOW, a_policy, a_rehearsal, a_saga, an_incident_in
+from tests.gate.facts import facts_of
 
 
 def finding(cause: Cause = Cause.CONTROL_PLANE_SICK, severity: str = "critical") -> Finding:
@@ -38,16 +38,7 @@ def test_the_gate_refuses_every_write_while_a_condition_stands(state: State, rea
     assert incident.saga is not None
     direction = Direction.DO if state is State.EXECUTING else Direction.UNDO
     write = a_rehearsal(incident.saga).writes[0].write
-    facts = GateFacts(
-        incident=incident,
-        switch=Switch(),
-        epoch=1,
-        holder_epoch=1,
-        last_saga_at=None,
-        busy_with="",
-        now=NOW,
-        conditions=(condition(reason),),
-    )
+    facts = facts_of(incident, conditions=(condition(reason),))
     no = judge(facts, a_policy(), "handrail", write, direction)
     assert no == Refusal(reason=reason, detail="KubeAPIDown: it is ill, since 02:55:00 UTC")
     assert judge(facts.model_copy(update={"conditions": ()}), a_policy(), "handrail", write, direction) != no

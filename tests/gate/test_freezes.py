@@ -22,10 +22,10 @@ from handrail.model.freeze import Freeze
 from handrail.model.incident import Incident, State
 from handrail.model.policy import Policy
 from handrail.model.reason import Reason, Refusal
-from handrail.model.switch import Switch
 from handrail.model.taking_back import TakeBack
 from handrail.model.write import Direction, Write
 from tests.factories import NOW, a_policy, a_rehearsal, a_saga, a_target, a_write, an_incident_in
+from tests.gate.facts import facts_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -50,15 +50,7 @@ def stands(one: Freeze, at: datetime, *others: Freeze) -> datetime | None:
 
 
 def passing(state: State) -> GateFacts:
-    return GateFacts(
-        incident=an_incident_in(state),
-        switch=Switch(),
-        epoch=1,
-        holder_epoch=1,
-        last_saga_at=None,
-        busy_with="",
-        now=NOW,
-    )
+    return facts_of(an_incident_in(state))
 
 
 def says(facts: GateFacts, policy: Policy, write: Write, direction: Direction = Direction.DO) -> Refusal | None:

@@ -16,6 +16,7 @@ from handrail.model.reason import Reason
 from handrail.model.step import Risk
 from handrail.model.switch import Stop, Switch
 from handrail.model.write import Direction, Write
+from tests.gate.facts import facts_of
 from tests.saga.world import ONCALL, PureWorld, policy, write
 
 
@@ -27,15 +28,7 @@ def facts() -> GateFacts:
     while world.incident.state is not State.EXECUTING:
         answers["people"] = "approve" if world.incident.state is State.ASKING else "nothing"
         world.people() if world.incident.state is State.ASKING else world.tick()
-    return GateFacts(
-        incident=world.incident,
-        switch=Switch(),
-        epoch=1,
-        holder_epoch=1,
-        last_saga_at=None,
-        busy_with="",
-        now=world.now,
-    )
+    return facts_of(world.incident, now=world.now)
 
 
 def first(facts: GateFacts) -> Write:

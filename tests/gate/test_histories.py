@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from handrail.core.budgets import Begun, Spent, objects
 from handrail.core.freeze import standing
-from handrail.core.gate import GateFacts, judge
+from handrail.core.gate import judge
 from handrail.model import events as ev
 from handrail.model.budgets import Budgets
 from handrail.model.freeze import Freeze
@@ -20,6 +20,7 @@ from handrail.model.policy import Mode, Policy
 from handrail.model.reason import Refusal
 from handrail.model.step import Risk
 from handrail.model.write import Direction, Write
+from tests.gate.facts import facts_of
 from tests.saga.world import START, Choose, PureWorld, policy
 
 BUDGETS = Budgets.model_validate(
@@ -72,16 +73,7 @@ class Sharing(PureWorld):
         cluster.worlds.append(self)
 
     def gate(self, planned: Write, direction: Direction) -> Refusal | None:
-        facts = GateFacts(
-            incident=self.incident,
-            switch=self.switch,
-            epoch=1,
-            holder_epoch=1,
-            last_saga_at=None,
-            busy_with="",
-            now=self.now,
-            spent=self.cluster.spent(self),
-        )
+        facts = facts_of(self.incident, now=self.now, switch=self.switch, spent=self.cluster.spent(self))
         return judge(facts, self.policy, "handrail", planned, direction)
 
     def _intend(self, index: int, mine: Write, direction: Direction) -> None:

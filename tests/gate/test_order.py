@@ -18,21 +18,14 @@ from handrail.model.reason import Reason
 from handrail.model.switch import Stop, Switch
 from handrail.model.write import Direction
 from tests.factories import NOW, a_policy, a_write, an_incident_in
+from tests.gate.facts import facts_of
 
 Case = tuple[GateFacts, Policy]
 Wrong = Callable[[GateFacts, Policy], Case]
 
 
 def facts() -> GateFacts:
-    return GateFacts(
-        incident=an_incident_in(State.EXECUTING),
-        switch=Switch(),
-        epoch=1,
-        holder_epoch=1,
-        last_saga_at=None,
-        busy_with="",
-        now=NOW,
-    )
+    return facts_of(an_incident_in(State.EXECUTING))
 
 
 def stopped(seen: GateFacts, policy: Policy) -> Case:
