@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +217,37 @@ async def test_many_that_are_hurt_are_given_to_people_a_few_at_a_time(shop: Shop
         await world.flood(until_minutes=8)
         found = [one for name in (*sick, "checkout") for one in await world.rows(name)]
         assert Counter(one.state for one in found) == {State.HANDED_OVER: 8}
+
+
+class Gone:
+    """An API server that is away."""
+
+    async def gather(self, *_: object) -> Any:
+        raise Transient("no connection to the API server", retry_after=1.0)
+
+
+async def test_while_the_api_server_is_away_in_a_storm_people_are_given_a_few_and_shown_no_others(
+    shop: Shop, tmp_path: Path
+) -> None:
+    async with stormy(shop, tmp_path) as world:
+        life, store = world.life, world.life.tools.store
+        (standing,) = await store.watching.standing()
+        await store.watching.raise_(standing.model_copy(update={"until": standing.until + timedelta(hours=1)}))
+        gone: Any = Gone()
+        world.life = Rig(replace(life.tools, gatherer=gone), life.shop)
+        page = await page_of_all(world)
+        await minutes(world.life, world.ticking, world.teller, WAIT + 9, seconds=30)
+        assert set(told(world.slack)) == {page.id}, "what only waits is shown to nobody"
+        await minutes(world.life, world.ticking, world.teller, 5, seconds=30)
+        given = [one for one in await others(world.life) if one.state is State.HANDED_OVER]
+        assert len(given) == storm.FEW
+        assert {one.end for one in given} == {
+            (Reason.SOURCE_AWAY, "it could not be looked at for too long: no connection to the API server")
+        }
+        assert set(told(world.slack)) == {page.id, *(one.id for one in given)}
+        world.life = life
+        await minutes(world.life, world.ticking, world.teller, 6, seconds=30)
+        assert not [one for one in await others(world.life) if not one.state.terminal]
 
 
 @pytest.mark.parametrize("webhook", [True, False])

@@ -43,6 +43,9 @@ too: nobody reads hundreds."""
 LONGEST = timedelta(hours=2)
 """After a storm, of those that let others go first: then it is a person's."""
 
+AWAY = timedelta(minutes=10)
+"""So long an API server may be away when it is time to look at one that fired in a storm."""
+
 PAGE_AGE = timedelta(hours=6)
 """So old may a storm's beginning be when its page is opened."""
 
@@ -258,6 +261,18 @@ def not_found(incident: Incident, no: Refusal, given: bool, page: str, now: date
         detail = f"it fired in a storm, and {no.detail}"
         return ev.Suppressed(reason=Reason.STORM, detail=detail, into=page)
     return None if given else _let_others(f"it fired in a storm, and others go first ({no.reason})", now)
+
+
+def away(incident: Incident, limit: StormLimit, given: bool, why: str, now: datetime) -> ev.Event | None:
+    """Of one that fired in a storm while the API server, as `why` says, is away. None tries again as with any other.
+
+    What makes a storm takes the API server along often enough: then nobody is shown hundreds that wait for it."""
+    if incident.storm_at is None or asked_for(incident):
+        return None
+    its_time = incident.storm_at + timedelta(minutes=limit.wait_minutes)
+    if given and now - max(its_time, incident.moved_at, incident.freed_at or its_time) >= AWAY:
+        return ev.HandedOver(reason=Reason.SOURCE_AWAY, detail=f"it could not be looked at for too long: {why}")
+    return _let_others(f"it fired in a storm, and can't be looked at: {why}", now)
 
 
 def again(incident: Incident, limit: StormLimit, waiting: int, longest: Iterable[str], now: datetime) -> str:

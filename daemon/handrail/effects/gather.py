@@ -14,6 +14,7 @@ from handrail.effects.quiet import silenced_now, told_by
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.detector import Detector, Watches, Window
+from handrail.model.errors import Transient
 from handrail.model.evidence import LOGS, Away, EvidenceItem, Piece
 from handrail.model.finding import Cause, Finding, Handling
 from handrail.model.gathering import Gathering
@@ -50,9 +51,13 @@ EXCERPT = 600
 
 
 async def gather(tools: Tools, incident: Incident) -> Incident:
-    """One look. Appends Gathered (or merges), hands over, suppresses, or leaves the incident as it is to look again."""
+    """One look. Appends Gathered (or merges), hands over, suppresses, or leaves the incident as it is to look again.
+    Raises Transient."""
     now = tools.now()
-    gathering = await tools.gatherer.gather(incident.labelled, incident.alert, now)
+    try:
+        gathering = await tools.gatherer.gather(incident.labelled, incident.alert, now)
+    except Transient as away:
+        return await _while_away(tools, incident, away)
     if isinstance(gathering, Refusal):
         _seen, silence = await silenced_now(tools, incident)
         quiet = silence if not incident.taking_back else None
@@ -77,6 +82,14 @@ async def gather(tools: Tools, incident: Incident) -> Incident:
         return await tools.store.append(incident, (silence,))
     gathering = _besides(gathering, await told_by(tools, seen, now), seen.away)
     return await _claim(tools, incident, gathering, (*found, *incident.findings))
+
+
+async def _while_away(tools: Tools, incident: Incident, away: Transient) -> Incident:
+    """Raises it again where there is nothing but to try again."""
+    waits = await storm.away(tools, incident, str(away)[:300])
+    if waits is None:
+        raise away
+    return await tools.store.append(incident, (waits,))
 
 
 async def _claim(tools: Tools, incident: Incident, gathering: Gathering, findings: tuple[Finding, ...]) -> Incident:

@@ -121,6 +121,14 @@ async def not_found(tools: Tools, incident: Incident, no: Refusal) -> ev.Event |
     return storm.not_found(incident, no, await _given(tools, known=False), page, tools.now())
 
 
+async def away(tools: Tools, incident: Incident, why: str) -> ev.Event | None:
+    """What becomes of one that fired in a storm while the API server is away; None: tried again, as any other."""
+    if incident.storm_at is None:
+        return None
+    limit = tools.policy.last_good().storm
+    return storm.away(incident, limit, await _given(tools, known=False), why, tools.now())
+
+
 async def _counted_anew(tools: Tools, incident: Incident) -> tuple[Condition | None, bool]:
     """The storm that stands, and whether there may be one. What gathering has found to own pods is counted before
     anything is planned: no alert says it."""
