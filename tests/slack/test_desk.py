@@ -60,6 +60,19 @@ async def test_lines_stand_in_the_thread_in_order_and_name_people(slack: FakeSla
     assert slack.warnings == []
 
 
+async def test_an_address_of_the_world_is_no_link_anywhere(slack: FakeSlack, desk: SlackDesk) -> None:
+    words = "see https://evil.example/x and www.evil.example"
+    hostile = ASKING.model_copy(update={"title": words, "status": words, "diagnosis": (words,), "diff": words})
+    where = await desk.show(hostile, None)
+    assert await desk.show(hostile, where) == where
+    await desk.say(where, words)
+    await desk.notice(words, where)
+    await desk.whisper(CHANNEL, "U0SECOND", words)
+    slack.fail("chat.update", "invalid_blocks")
+    await desk.show(hostile, where)
+    assert slack.warnings == []
+
+
 async def test_a_whisper_is_for_one_person(slack: FakeSlack, desk: SlackDesk) -> None:
     await desk.whisper(CHANNEL, "U0SECOND", "approved: `handrail take x` <b>")
     assert [m.text for m in slack.ephemerals("U0SECOND")] == ["approved: `handrail take x` &lt;b&gt;"]

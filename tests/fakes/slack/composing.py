@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.fakes.slack.arguments import Arguments, Refused
 from tests.fakes.slack.blocks import actionable, complain_of_blocks, too_long
-from tests.fakes.slack.markup import Warned, marks
+from tests.fakes.slack.markup import Warned, links, marks
 from tests.fakes.slack.state import State
 from tests.fakes.slack.workspace import Channel
 
@@ -66,11 +66,14 @@ def given_text(state: State, args: Arguments, method: str) -> str:
 def content(state: State, args: Arguments, method: str) -> tuple[str, list[Json] | None]:
     """Text and blocks of a post or an edit."""
     args.not_modelled("attachments", "markdown_text", "file_ids")
-    args.ignore("parse", "link_names", "unfurl_links", "unfurl_media", "mrkdwn", "as_user", "reply_broadcast")
+    parse = args.text("parse")
+    args.ignore("link_names", "unfurl_links", "unfurl_media", "mrkdwn", "as_user", "reply_broadcast")
     text, blocks = given_text(state, args, method), given_blocks(state, args)
     if not text.strip() and not blocks:
         raise Refused("no_text")
     state.warnings.extend(marks(method, text, blocks or []))
+    if method.startswith("chat."):
+        state.warnings.extend(links(method, text, parse == "none", blocks or []))
     return text, blocks
 
 

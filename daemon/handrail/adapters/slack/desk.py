@@ -29,6 +29,9 @@ CALL_SECONDS = 10
 HOOKS = ("https://hooks.slack.com/", "https://hooks.slack-gov.com/")
 LINE = 1_500
 
+AS_IT_IS = "none"
+"""Slack's `parse`: addresses in a text are no links. A line of a thread has no blocks that would say so."""
+
 _UNREACHABLE = frozenset(
     {
         "message_not_found",
@@ -89,14 +92,21 @@ class SlackDesk:
                 log.info("the card is posted anew", why=refused.code)
         with slack_errors("chat.postMessage"):
             answer = await self.client().chat_postMessage(
-                channel=self._config.channel, text=text, blocks=blocks or None, unfurl_links=False, unfurl_media=False
+                channel=self._config.channel,
+                text=text,
+                blocks=blocks or None,
+                parse=AS_IT_IS,
+                unfurl_links=False,
+                unfurl_media=False,
             )
             return Posted(channel=answer["channel"], ts=answer["ts"])
 
     async def _update(self, text: str, blocks: list[dict[str, Any]], where: Posted) -> Posted:
         """An empty list takes the old blocks away, and with them the buttons."""
         with slack_errors("chat.update"):
-            await self.client().chat_update(channel=where.channel, ts=where.ts, text=text, blocks=blocks)
+            await self.client().chat_update(
+                channel=where.channel, ts=where.ts, text=text, blocks=blocks, parse=AS_IT_IS
+            )
         return where
 
     async def say(self, where: Posted, line: str) -> None:
@@ -106,6 +116,7 @@ class SlackDesk:
                 channel=where.channel,
                 thread_ts=where.ts,
                 text=with_mentions(prose(line, LINE)),
+                parse=AS_IT_IS,
                 unfurl_links=False,
                 unfurl_media=False,
             )
@@ -117,6 +128,7 @@ class SlackDesk:
                 channel=where.channel if where else self._config.channel,
                 thread_ts=where.ts if where else None,
                 text=commands(text, LINE),
+                parse=AS_IT_IS,
                 unfurl_links=False,
                 unfurl_media=False,
             )
@@ -124,7 +136,9 @@ class SlackDesk:
     async def whisper(self, channel: str, user: str, text: str) -> None:
         """Only that person sees it."""
         with slack_errors("chat.postEphemeral"):
-            await self.client().chat_postEphemeral(channel=channel, user=user, text=commands(text, LINE))
+            await self.client().chat_postEphemeral(
+                channel=channel, user=user, text=commands(text, LINE), parse=AS_IT_IS
+            )
 
     async def respond(self, address: str, text: str) -> None:
         """To a slash command, where only that person sees it, in whatever channel they are. Raises Permanent for an
