@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import timedelta
 
@@ -149,3 +150,12 @@ def test_each_known_trick_is_shown_and_does_nothing(text: str) -> None:
     made = report(j.incident(events), j.entries(events))
     assert live(made) == set()
     assert "evil.example" not in text or "evil.example" in said(made)
+
+
+@pytest.mark.parametrize(
+    "text", ["https://evil.example/x", "HTTP://evil.example", "WWW.evil.example", "see www.evil.example"]
+)
+def test_a_bare_address_is_no_link_where_those_are(text: str) -> None:
+    """GitHub and its like look for these beginnings in the source; an escape ends them."""
+    assert re.search(r"https?://|\bwww\.", words(text), re.IGNORECASE) is None
+    assert said(words(text)).replace(" ", "") == text.replace(" ", "")

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 
-_LIVE = re.compile(r"[\\`*\[<|]|~(?=~)|(?<=~)~|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
-"""`_` within a word is a letter, and the rest of the punctuation is live at the beginning of a line alone."""
+_LIVE = re.compile(r"[\\`*\[<|]|~(?=~)|(?<=~)~|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.", re.IGNORECASE)
+"""`_` within a word is a letter, and the rest of the punctuation is live at the beginning of a line alone. An address
+is a link by itself where people paste reports (GitHub Flavored Markdown 6.9)."""
 
 _FIRST = ("-", "+", "#", "=", "~", ">")
 _NUMBER = re.compile(r"\d{1,9}(?=[.)](?:\s|$))")
