@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from handrail.adapters.settings import Secret
 from handrail.model.config import HttpIntakeConfig, SecretRef, TopicConfig
 from handrail.model.errors import BadConfig, Transient
 from handrail.model.reason import Reason
-from handrail.model.record import Received, Undecoded
+from handrail.model.record import Received, Record, Undecoded
 from tests.http.doors import AM, GRAFANA, JSON, LOGS, PROTOBUF, TOKEN, Room, doors
 from tests.http.support import Reviews, fetch, site
 
@@ -221,6 +222,51 @@ async def test_what_is_not_done_in_time_is_said_and_gives_its_place_back() -> No
             assert (await at.post(AM, {})).json["reason"] == "INTAKE_BUSY"
         room.go.set()
         assert (await at.post(AM, {})).status == 200
+
+
+class SlowBrokers(Room):
+    async def bury(self, letters: Sequence[tuple[Record, Undecoded]]) -> bool:
+        await asyncio.sleep(0.2)
+        return await super().bury(letters)
+
+
+async def test_what_is_durable_is_answered_so_however_slow_the_brokers_are_with_its_letters() -> None:
+    room = SlowBrokers(received={"alerts": 1, "refused": NO_NAME})
+    async with doors(room, HttpIntakeConfig(seconds=0.1)) as at:
+        answer = await at.post(AM, {})
+    assert (answer.status, answer.json["alerts"], len(room.letters)) == (200, 1, 1)
+
+
+class Waited(Room):
+    """Takes its time; whoever sent it may be gone by then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.here, self.go, self.done = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def take(self, door: TopicConfig, body: bytes) -> Received:
+        self.here.set()
+        await self.go.wait()
+        found = await super().take(door, body)
+        self.done.set()
+        return found
+
+
+async def test_a_whole_request_is_taken_though_its_sender_has_gone(caplog: pytest.LogCaptureFixture) -> None:
+    room = Waited()
+    async with doors(room) as at:
+        host, port = listen_address(at.url.removeprefix("http://"))
+        _, writer = await asyncio.open_connection(host, port)
+        head = f"POST {AM} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: {JSON}\r\n"
+        writer.write(f"{head}Content-Length: 2\r\n\r\n{{}}".encode())
+        await room.here.wait()
+        writer.transport.abort()
+        assert (await fetch(at.url, "GET", "/healthz", b"", {})).status == 200
+        room.go.set()
+        await room.done.wait()
+        assert (await at.post(AM, {})).status == 200
+    assert [line.levelname for line in caplog.records if line.levelname == "ERROR"] == []
+    assert len(room.bodies) == 2
 
 
 @pytest.mark.parametrize("sent", ["Content-Length: 10\r\n\r\n{}", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"])

@@ -74,15 +74,15 @@ class HttpIntake:
 
     async def _posted(self, request: web.Request) -> web.Response:
         try:
-            async with asyncio.timeout(self._config.seconds):
-                return await self._let_in(request)
+            async with asyncio.timeout(self._config.seconds) as limit:
+                return await self._let_in(request, limit)
         except TimeoutError:
             return self._later(request, Refusal(reason=Reason.INTAKE_BUSY, detail="not done in time; send it again"))
         except Transient as away:
             no = Refusal(reason=Reason.STORE_AWAY, detail=str(away)[:300])
             return self._later(request, no, away.retry_after)
 
-    async def _let_in(self, request: web.Request) -> web.Response:
+    async def _let_in(self, request: web.Request, limit: asyncio.Timeout) -> web.Response:
         if not self._senders.know(request.headers.get("Authorization", "")):
             detail = "send one of the tokens of intake.http.tokens as bearer"
             return self._no(request, 401, Refusal(reason=Reason.NOT_A_SENDER, detail=detail))
@@ -93,7 +93,7 @@ class HttpIntake:
         if self._here >= self._config.at_once + self._config.waiting:
             return self._later(request, Refusal(reason=Reason.INTAKE_BUSY, detail="too many are waiting"))
         async with self._place():
-            return await self._taken(request, door)
+            return await self._taken(request, door, limit)
 
     @asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
@@ -105,11 +105,14 @@ class HttpIntake:
         finally:
             self._here -= 1
 
-    async def _taken(self, request: web.Request, door: TopicConfig) -> web.Response:
+    async def _taken(self, request: web.Request, door: TopicConfig, limit: asyncio.Timeout) -> web.Response:
+        """Once it is durable its sender hears so, however slow the brokers are with its letters: a 503 would have it
+        sent again and again."""
         body = await body_of(request, self._config.most_bytes)
         if isinstance(body, Refusal):
             return self._no(request, STATUS[body.reason], body)
         received = await self._behind.take(door, body)
+        limit.reschedule(None)
         if received.refused is not None:
             await self._bury(received.record, received.refused)
         why = _unreadable(received)
