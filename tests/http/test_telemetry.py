@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Iterator
@@ -11,11 +12,13 @@ from pathlib import Path
 import pytest
 import structlog
 
+from handrail.adapters.http.server import listen_address
 from handrail.adapters.kafka import Pulse
 from handrail.adapters.store import Store
 from handrail.adapters.telemetry import Gauges, configure_logs
 from handrail.model.config import LogConfig
 from handrail.model.errors import Transient
+from tests.http.support import Reviews, site
 from tests.store.places import migrated
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -125,3 +128,24 @@ def test_the_level_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().err
     assert "not this" not in said
     assert "this" in said
+
+
+@pytest.mark.usefixtures("quiet_after")
+@pytest.mark.parametrize(
+    "header",
+    [b"Authorization: Bearer secret-of-mine\x01", b"Authorization: Bearer secret-of-mine" + b"x" * 9000, b": x"],
+)
+async def test_what_is_no_http_is_one_line_without_the_token_in_it(
+    header: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure_logs(LogConfig())
+    async with site(Reviews()) as server:
+        host, port = listen_address(server.url.removeprefix("http://"))
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(b"GET /healthz HTTP/1.1\r\n" + header + b"\r\n\r\n")
+        assert b" 400 " in await reader.readline()
+        writer.close()
+    (line,) = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert (line["level"], line["logger"]) == ("warning", "aiohttp.server")
+    assert line["event"].startswith("a request that is no HTTP: ")
+    assert "secret-of-mine" not in json.dumps(line)

@@ -8,11 +8,28 @@ from collections.abc import Callable
 from typing import Any
 
 import structlog
+from aiohttp.http import HttpProcessingError
 
 from handrail.model.config import LogConfig
 
 NOISY = ("aiokafka", "slack_sdk", "kubernetes", "aiohttp.access")
 """Each of them logs by the hundred what the adapters say once."""
+
+
+class _NoHttp(logging.Filter):
+    """What anybody may send that is no HTTP is no fault of ours: one line, of its kind alone, since the library's own
+    words quote the header, which may hold a token."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        wrong = record.exc_info[1] if record.exc_info else None
+        if isinstance(wrong, HttpProcessingError):
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+            record.msg, record.args = "a request that is no HTTP: %s", (type(wrong).__name__,)
+            record.exc_info = record.exc_text = None
+        return True
+
+
+_NO_HTTP = _NoHttp()
 
 
 def configure_logs(config: LogConfig) -> None:
@@ -37,6 +54,7 @@ def configure_logs(config: LogConfig) -> None:
     )
     logging.root.handlers = [handler]
     logging.root.setLevel(logging.WARNING)
+    logging.getLogger("aiohttp.server").addFilter(_NO_HTTP)
     quiet_libraries()
 
 
