@@ -63,6 +63,21 @@ def test_who_was_struck_off_the_list_after_the_click_has_approved_nothing(facts:
     assert reason(facts, without) is Reason.NOT_AN_APPROVER
 
 
+def test_where_a_person_was_asked_their_answer_is_what_counts_whatever_policy_would_let_run(facts: GateFacts) -> None:
+    """In a storm, or while silences can't be looked up, a person is asked for what policy lets act by itself."""
+    acts = policy(Mode.ACT)
+    assert facts.incident.request is not None
+    assert reason(facts, acts) is None
+    assert (
+        reason(but(facts, now=facts.incident.request.expires + timedelta(seconds=1)), acts) is Reason.APPROVAL_EXPIRED
+    )
+    of_another = facts.incident.request.model_copy(update={"hash": "another"})
+    assert reason(of(facts, request=of_another), acts) is Reason.APPROVAL_MISMATCH
+    assert reason(of(facts, approved_by=None), acts) is Reason.APPROVAL_MISSING
+    without = acts.model_copy(update={"approvers": Approvers(slack_users=("U0SOMEBODY",))})
+    assert reason(facts, without) is Reason.NOT_AN_APPROVER
+
+
 def test_an_incident_that_a_person_has_taken_is_not_touched(facts: GateFacts) -> None:
     assert reason(of(facts, taken_by=ONCALL)) is Reason.TAKEN
 

@@ -228,6 +228,33 @@ async def test_an_approval_waits_for_its_turn_says_so_once_and_acts_when_a_hand_
         assert (await kinds(life, mine.id)).count("cautioned") == 1
 
 
+async def test_what_was_before_is_what_was_when_the_turn_came_however_long_that_took(
+    shop: Shop, tmp_path: Path
+) -> None:
+    """Else a repair that helps is measured by an older world. Older builds began a step before its turn."""
+    ruled(tmp_path, budgets=AT_ONCE_ONE)
+    async with rig(shop, tmp_path) as life:
+        other = await at_work(life)
+        await alerted(shop, life)
+        mine = await life.run(lambda i: i.id != other.id and asking(i))
+        await approve(life, mine)
+        waiting = await life.run(lambda i: i.id == mine.id and i.caution is not None)
+        assert "step_begun" not in await kinds(life, mine.id)
+        older = ev.StepBegun(step=0, before={"ready": 99})
+        await life.tools.store.append(waiting, (older,))
+        held = await life.tools.store.incident(other.id)
+        assert held is not None
+        await life.tools.store.append(held, (ev.HandedOver(reason=Reason.CANCELLED, detail="as the test says"),))
+        done = await life.run(lambda i: i.id == mine.id and ended(i))
+        entries = await life.tools.store.entries(mine.id)
+        begun = [entry for entry in entries if isinstance(entry.event, ev.StepBegun)]
+        (intent,) = [entry for entry in entries if isinstance(entry.event, ev.Intent)]
+        assert begun[0].event == older
+        assert (begun[-1].seq, begun[-1].at) == (intent.seq - 1, intent.at)
+        assert done.steps[0].before == begun[-1].event.before != older.before  # type: ignore[union-attr]
+        assert done.state is State.RESOLVED
+
+
 async def at_work(life: Rig) -> Incident:
     """Another incident that has written and is in a person's hands."""
     store, now = life.tools.store, life.shop.clock.now()

@@ -133,7 +133,7 @@ def _approved(facts: GateFacts, policy: Policy, write: Write, direction: Directi
     rehearsal = incident.rehearsal
     if rehearsal is None or incident.saga is None or rehearsal.saga != incident.saga:
         return Refusal(reason=Reason.APPROVAL_MISMATCH, detail="what would run was never rehearsed")
-    if needs_person(policy, incident.saga.steps):
+    if _for_people(incident, policy):
         refusal = _person(incident, incident.request, rehearsal.hash, facts.now)
     elif incident.approved_by is None and incident.cleared_hash != rehearsal.hash:
         refusal = Refusal(reason=Reason.APPROVAL_MISMATCH, detail="policy cleared another rehearsal than this")
@@ -146,6 +146,12 @@ def _approved(facts: GateFacts, policy: Policy, write: Write, direction: Directi
     if direction is Direction.DO and not any(rehearsed.write == write for rehearsed in rehearsal.writes):
         return Refusal(reason=Reason.APPROVAL_MISMATCH, detail=f"this write was not on the card: {write.summary}")
     return None
+
+
+def _for_people(incident: Incident, policy: Policy) -> bool:
+    """Where policy wants a person, and where one was asked all the same (in a storm, or while Alertmanager is away):
+    what was asked for is what counts then."""
+    return incident.request is not None or needs_person(policy, incident.saga.steps if incident.saga else ())
 
 
 def _person(incident: Incident, request: ApprovalRequest | None, hash_: str, now: datetime) -> Refusal | None:
@@ -161,8 +167,7 @@ def _person(incident: Incident, request: ApprovalRequest | None, hash_: str, now
 def _struck_off(incident: Incident, policy: Policy) -> Refusal | None:
     """Who is no approver any more has approved nothing that has not begun; what has is finished or taken back."""
     who = incident.approved_by
-    needed = needs_person(policy, incident.saga.steps if incident.saga else ())
-    if who is None or not needed or incident.has_acted or is_one_of(policy.approvers, who):
+    if who is None or not _for_people(incident, policy) or incident.has_acted or is_one_of(policy.approvers, who):
         return None
     return Refusal(reason=Reason.NOT_AN_APPROVER, detail=f"{who} approved this and is on the policy's list no longer")
 

@@ -44,13 +44,14 @@ async def step(tools: Tools, incident: Incident, index: int) -> Incident:
         refusal = code.check(seen, params) or await kept_off(tools.eyes, seen.thing, tools.now())
         if refusal is not None:
             return await _no(tools, incident, index, refusal)
-    before = begun.before if begun else code.remember(seen, params)
+    before = begun.before if begun and _intended(incident, index) else code.remember(seen, params)
     following = code.next(seen, params, before, tools.now())
     match following:
         case Wait():
             return incident
         case Done():
-            return await tools.store.append(incident, (*_begin(incident, index, before), _done(index, following)))
+            began = _begins(incident, index, before)
+            return await tools.store.append(incident, (*([began] if began else []), _done(index, following)))
         case Refusal():
             return await _no(tools, incident, index, following)
         case Write():
@@ -67,9 +68,15 @@ async def _left_alone(tools: Tools, incident: Incident) -> ev.Event | None:
     return ev.Voided(reason=Reason.SOURCE_AWAY, detail=f"{seen.away.source}: {seen.away.why}")
 
 
-def _begin(incident: Incident, index: int, before: Raw) -> tuple[ev.Event, ...]:
-    """What was before is recorded ahead of the step's first write, once."""
-    return () if incident.step_run(index) else (ev.StepBegun(step=index, before=before),)
+def _intended(incident: Incident, index: int) -> bool:
+    """Until then what was before may change: others may have been at work first, or a stop stood between."""
+    return any(run.intent.step == index for run in incident.writes)
+
+
+def _begins(incident: Incident, index: int, before: Raw) -> ev.StepBegun | None:
+    """What was before is recorded with the step's first intent, as it is then."""
+    begun = incident.step_run(index)
+    return None if begun and begun.before == before else ev.StepBegun(step=index, before=before)
 
 
 def _done(index: int, done: Done) -> ev.Event:
@@ -89,11 +96,9 @@ async def _write(tools: Tools, incident: Incident, index: int, before: Raw, writ
     version = await _same_as_shown(tools, write, expected, shown, rehearsed.after)
     if isinstance(version, Refusal):
         return await _no(tools, incident, index, version)
-    begun = _begin(incident, index, before)
-    if begun:
-        incident = await tools.store.append(incident, begun)
     intent = ev.Intent(step=index, direction=Direction.DO, write=write, expected=expected, resource_version=version)
-    return await carry_out(tools, incident, intent, lambda refusal: _no(tools, incident, index, refusal))
+    begun = _begins(incident, index, before)
+    return await carry_out(tools, incident, intent, lambda refusal: _no(tools, incident, index, refusal), begun)
 
 
 def expected_fingerprint(incident: Incident, write: Write, rehearsed: RehearsedWrite) -> str:

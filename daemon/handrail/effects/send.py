@@ -21,19 +21,22 @@ from handrail.model.incident import Incident, WriteRun
 from handrail.model.reason import Reason, Refusal
 from handrail.model.switch import Permit
 from handrail.model.value import Raw
-from handrail.model.write import Direction, Verb, Write
+from handrail.model.write import Verb, Write
 
 MAX_ATTEMPTS = 3
 
 Refused = Callable[[Refusal], Awaitable[Incident]]
 
 
-async def carry_out(tools: Tools, incident: Incident, intent: ev.Intent, refused: Refused) -> Incident:
-    """The gate's transaction, then the write. `refused` says what a gate's no means for this incident."""
+async def carry_out(
+    tools: Tools, incident: Incident, intent: ev.Intent, refused: Refused, begun: ev.StepBegun | None = None
+) -> Incident:
+    """The gate's transaction, then the write. `refused` says what a gate's no means for this incident; `begun` is
+    journalled with the intent, or not at all."""
     if attempts(incident, intent.write.key) >= MAX_ATTEMPTS:
         spent = f"{intent.write.summary}: tried {MAX_ATTEMPTS} times"
         return await refused(Refusal(reason=Reason.ATTEMPTS_SPENT, detail=spent))
-    passed = await _gate(tools, incident, intent, intent.write, intent.direction)
+    passed = await _gate(tools, incident, intent, intent, begun)
     if isinstance(passed, Refusal):
         return await refused(passed)
     incident, permit = passed
@@ -41,15 +44,20 @@ async def carry_out(tools: Tools, incident: Incident, intent: ev.Intent, refused
 
 
 async def _gate(
-    tools: Tools, incident: Incident, event: ev.Intent | ev.Attempted, write: Write, direction: Direction
+    tools: Tools,
+    incident: Incident,
+    intent: ev.Intent,
+    event: ev.Intent | ev.Attempted,
+    begun: ev.StepBegun | None = None,
 ) -> tuple[Incident, Permit] | Refusal:
+    """`event` is the intent itself, or a further attempt at it."""
     policy = tools.policy()
     own = tools.config.kubernetes.own_namespace
 
     def judged(facts: GateFacts) -> Refusal | None:
-        return judge(facts, policy, own, write, direction)
+        return judge(facts, policy, own, intent.write, intent.direction)
 
-    return await tools.store.commit_intent(incident, event, judged)
+    return await tools.store.commit_intent(incident, event, judged, begun=begun)
 
 
 async def _send(tools: Tools, incident: Incident, intent: ev.Intent, permit: Permit) -> Incident:
@@ -215,7 +223,7 @@ async def _again(tools: Tools, incident: Incident, intent: ev.Intent, version: s
         )
         return await _end(tools, incident, spent)
     attempted = ev.Attempted(key=key, resource_version=version)
-    passed = await _gate(tools, incident, attempted, intent.write, intent.direction)
+    passed = await _gate(tools, incident, intent, attempted)
     if isinstance(passed, Refusal):
         return await _stopped_between(tools, incident, intent, passed)
     incident, permit = passed

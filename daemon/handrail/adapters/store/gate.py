@@ -7,6 +7,7 @@ core's business (core/gate.py); what is an invariant whatever anybody judges is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from sqlalchemy import insert, select
 
@@ -21,7 +22,7 @@ from handrail.adapters.store.stop import switch_now
 from handrail.core.budgets import counts, objects
 from handrail.core.gate import NOTHING_SPENT, GateFacts, attempts
 from handrail.model.errors import Bug
-from handrail.model.events import Attempted, Intent
+from handrail.model.events import Attempted, Intent, StepBegun
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason, Refusal
 from handrail.model.switch import Permit
@@ -30,10 +31,18 @@ from handrail.model.write import Direction
 Judge = Callable[[GateFacts], Refusal | None]
 
 
+class Wanted(NamedTuple):
+    """An intent or a further attempt at it; `begun` is what was before its step, if that is not journalled yet."""
+
+    event: Intent | Attempted
+    begun: StepBegun | None = None
+
+
 async def commit_intent(
-    tx: Tx, incident: Incident, event: Intent | Attempted, judge: Judge, actor: str
+    tx: Tx, incident: Incident, wanted: Wanted, judge: Judge, actor: str
 ) -> tuple[Incident, Permit] | Refusal:
     """A refusal leaves the journal as it was."""
+    event = wanted.event
     current = await lock_at(tx, incident)
     intent = _intent_of(current, event)
     uids, begins = _uids(current, intent), _begins(current, intent)
@@ -41,7 +50,7 @@ async def commit_intent(
     refusal = judge(facts) or _fenced(facts)
     if refusal is not None:
         return refusal
-    moved = await extend(tx, current, (event,), actor)
+    moved = await extend(tx, current, (*([wanted.begun] if wanted.begun else []), event), actor)
     if event is intent and intent.direction is Direction.DO:
         await _record_start(tx, current, uids)
     permit = Permit(

@@ -43,7 +43,7 @@ from handrail.adapters.store.wake import Wake
 from handrail.adapters.store.watching import Watching
 from handrail.model.arrival import Batch, LastWord, Took
 from handrail.model.errors import HeadMoved, Transient
-from handrail.model.events import Attempted, Event, Gathered, Intent, ModelAnswered, Outcome
+from handrail.model.events import Attempted, Event, Gathered, Intent, ModelAnswered, Outcome, StepBegun
 from handrail.model.incident import Incident
 from handrail.model.policy import StormLimit
 from handrail.model.reason import Refusal
@@ -199,10 +199,18 @@ class Store(Reading):
         return await self._database.write(work)
 
     async def commit_intent(
-        self, incident: Incident, event: Intent | Attempted, judge: gate.Judge, *, actor: str = ACTOR
+        self,
+        incident: Incident,
+        event: Intent | Attempted,
+        judge: gate.Judge,
+        *,
+        begun: StepBegun | None = None,
+        actor: str = ACTOR,
     ) -> tuple[Incident, Permit] | Refusal:
-        """The gate: `judge` sees what this very transaction read. Raises HeadMoved; a refusal writes nothing."""
-        return await self._database.write(lambda tx: gate.commit_intent(tx, incident, event, judge, actor))
+        """The gate: `judge` sees what this very transaction read; `begun` goes with the intent. Raises HeadMoved; a
+        refusal writes nothing."""
+        wanted = gate.Wanted(event, begun)
+        return await self._database.write(lambda tx: gate.commit_intent(tx, incident, wanted, judge, actor))
 
     async def append_outcome(
         self,
