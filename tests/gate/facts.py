@@ -1,8 +1,9 @@
-"""What the gate is shown where nothing stands against the write."""
+"""What the gate is shown where nothing stands against the write, and how often it let somebody through."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 
 from handrail.core.budgets import Spent
 from handrail.core.gate import GateFacts
@@ -34,3 +35,9 @@ def facts_of(
         conditions=conditions,
         spent=spent,
     )
+
+
+def most_within(moments: Iterable[datetime], minutes: int) -> int:
+    """Of any window that long, the most of them that fall into it."""
+    times, window = sorted(moments), timedelta(minutes=minutes)
+    return max((sum(first <= at < first + window for at in times) for first in times), default=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,7 +22,7 @@ from handrail.model.step import Risk
 from handrail.model.taking_back import TakeBack
 from handrail.model.write import Direction
 from tests.factories import NOW, a_policy, a_rehearsal, a_saga, a_target, a_write, an_incident_in
-from tests.gate.facts import facts_of
+from tests.gate.facts import facts_of, most_within
 
 HERE = frozenset({"uid-checkout"})
 
@@ -219,9 +218,3 @@ def one_that_wants(here: bool, risk: Risk) -> Incident:
     return an_incident_in(State.EXECUTING, target=target).model_copy(
         update={"saga": saga, "rehearsal": a_rehearsal(saga)}
     )
-
-
-def most_within(moments: Iterable[datetime], minutes: int) -> int:
-    times = sorted(moments)
-    window = timedelta(minutes=minutes)
-    return max((sum(first <= at < first + window for at in times) for first in times), default=0)

@@ -20,7 +20,7 @@ from handrail.model.policy import Mode, Policy
 from handrail.model.reason import Refusal
 from handrail.model.step import Risk
 from handrail.model.write import Direction, Write
-from tests.gate.facts import facts_of
+from tests.gate.facts import facts_of, most_within
 from tests.saga.world import START, Choose, PureWorld, policy
 
 BUDGETS = Budgets.model_validate(
@@ -109,11 +109,6 @@ def play(data: st.DataObject) -> Cluster:
 
 def at(minute: int) -> datetime:
     return START + timedelta(minutes=minute)
-
-
-def most_within(times: list[datetime], minutes: int) -> int:
-    window = timedelta(minutes=minutes)
-    return max((sum(first <= one < first + window for one in times) for first in times), default=0)
 
 
 @settings(deadline=None)
