@@ -212,6 +212,7 @@ def main() -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="handrail-crash-")))
         plane = ControlPlane().start()
         stack.callback(plane.close)
+        plane.add_node("node-of-many", room={"cpu": "1k", "memory": "4Ti", "pods": "5k"})
         kafka = KafkaServer().start()
         stack.callback(kafka.close)
         asyncio.run(suite(Stage(plane, kafka, folder), table, given))
