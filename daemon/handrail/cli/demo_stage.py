@@ -18,6 +18,8 @@ import click
 import yaml
 from aiokafka import AIOKafkaProducer
 
+from handrail.adapters.kafka.closing import close
+from handrail.adapters.kafka.starting import start
 from handrail.adapters.settings import load_config
 from handrail.adapters.telemetry import configure_logs
 from handrail.cli.client import Client
@@ -168,8 +170,8 @@ class Stage:
 
 async def _send(bootstrap: str) -> None:
     producer = AIOKafkaProducer(bootstrap_servers=bootstrap)
-    await producer.start()
     try:
+        await start(producer)
         await producer.send_and_wait(TOPIC, alert_as_otlp(time.time_ns()))
     finally:
-        await producer.stop()
+        await close(producer)

@@ -28,6 +28,7 @@ from aiokafka.errors import (
 from handrail.adapters.kafka.closing import close
 from handrail.adapters.kafka.letters import record_of
 from handrail.adapters.kafka.reach import unreachable
+from handrail.adapters.kafka.starting import start
 from handrail.adapters.kafka.wire import options
 from handrail.adapters.kafka.words import explain
 from handrail.core.letters import Message, letters_of, newest, note_of, sent_back
@@ -92,7 +93,7 @@ class DeadLetters:
         async with _said(wire):
             try:
                 async with asyncio.timeout(SILENT_SECONDS):
-                    await consumer.start()
+                    await start(consumer)
                     parts = await self._partitions(wire)
                     consumer.assign(parts)
                     begins, ends = await consumer.beginning_offsets(parts), await consumer.end_offsets(parts)
@@ -103,7 +104,7 @@ class DeadLetters:
     async def _partitions(self, wire: dict[str, Any]) -> list[TopicPartition]:
         admin = AIOKafkaAdminClient(**wire)
         try:
-            await admin.start()
+            await start(admin)
             known = await admin.describe_topics()  # of all: asking for one by its name would make it
         finally:
             await close(admin)
@@ -125,7 +126,7 @@ class DeadLetters:
         async with _said(wire):
             try:
                 async with asyncio.timeout(SILENT_SECONDS * 2):
-                    await producer.start()
+                    await start(producer)
                 yield Replay(producer)
             finally:
                 await close(producer)

@@ -14,6 +14,7 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from handrail.adapters.kafka.closing import close
 from handrail.adapters.kafka.reach import must_exist
+from handrail.adapters.kafka.starting import start
 from handrail.adapters.kafka.wire import options
 from handrail.adapters.kafka.words import explain
 from handrail.core.publishing import Message
@@ -55,7 +56,7 @@ class EventTopic:
                 wire = options(self._config)
                 producer = AIOKafkaProducer(acks="all", enable_idempotence=True, max_request_size=REQUEST_BYTES, **wire)
                 self._producer = producer
-                await producer.start()
+                await start(producer)
                 await must_exist(producer, self._config.events_topic)
             return self._producer
 

@@ -16,6 +16,7 @@ from aiokafka.errors import GroupCoordinatorNotAvailableError, KafkaError, NoErr
 from aiokafka.protocol.admin import DescribeGroupsRequest
 
 from handrail.adapters.kafka.closing import close
+from handrail.adapters.kafka.starting import start
 from handrail.adapters.kafka.wire import member_name, options
 from handrail.adapters.kafka.words import explain, one_line
 from handrail.model.config import KafkaConfig
@@ -55,7 +56,7 @@ async def topics(config: KafkaConfig) -> dict[str, int]:
     member_name(config)  # a name that can't be had is said here, not first by the daemon
     client = AIOKafkaProducer(**options(config))
     try:
-        await client.start()
+        await start(client)
         known = await client.client.fetch_all_metadata()
         await _group(client.client, config.group)
     finally:
@@ -79,7 +80,7 @@ async def members(wire: dict[str, Any], group: str) -> list[tuple[str, str]]:
     client = AIOKafkaProducer(**wire)
     try:
         async with asyncio.timeout(2 * SECONDS):
-            await client.start()
+            await start(client)
             node = await _group(client.client, group)
             await client.client.ready(node, group=ConnectionGroup.COORDINATION)
             answer = await client.client.send(node, DescribeGroupsRequest([group]), group=ConnectionGroup.COORDINATION)

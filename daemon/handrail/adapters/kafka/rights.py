@@ -12,6 +12,7 @@ from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.types import Array, Boolean, Int16, Int32, Schema, String
 
 from handrail.adapters.kafka.closing import close
+from handrail.adapters.kafka.starting import start
 from handrail.adapters.kafka.wire import options
 from handrail.model.config import KafkaConfig
 
@@ -79,7 +80,7 @@ async def lacking(config: KafkaConfig) -> dict[str, str] | None:
     needed |= dict.fromkeys(config.written, ("WRITE", WRITE))
     client = AIOKafkaProducer(**options(config))
     try:
-        await client.start()
+        await start(client)
         node = client.client.get_random_node()
         if node is None or not await client.client.ready(node):
             raise NodeNotReadyError("no broker answers")

@@ -19,6 +19,7 @@ from handrail.adapters.kafka.letters import Batch, DeadLetter, bury
 from handrail.adapters.kafka.membership import Membership
 from handrail.adapters.kafka.reach import must_exist
 from handrail.adapters.kafka.signs import SILENT_SECONDS, Pulse, Signs, label
+from handrail.adapters.kafka.starting import start
 from handrail.adapters.kafka.words import explain
 from handrail.model.config import KafkaConfig
 from handrail.model.errors import Transient, Undecodable
@@ -89,11 +90,11 @@ class Session:
         await bury(self._producer, self._dead_letters, letters)
 
     async def _start(self) -> None:
-        await self._producer.start()
+        await start(self._producer)
         for name in (*self._topics, self._dead_letters):
             await must_exist(self._producer, name)
         self._consumer.subscribe(self._topics, listener=_Rebalance(self))
-        await self._consumer.start()
+        await start(self._consumer)
 
     async def _turn(self) -> None:
         batch = Batch()
