@@ -26,7 +26,7 @@ KINDS = ("kills", "worse", "acts", "kafka", "kills-postgres", "replicas", "many"
 SHARED = {"kills-postgres", "replicas", "many", "builds"}
 PAIRS: tuple[tuple[Fault, Fault], ...] = (
     (Fault("frozen", "intent"), Fault("restarted", "sent")),
-    (Fault("frozen", "step_begun"), Fault("cut off", "sent")),
+    (Fault("frozen", "approved"), Fault("cut off", "sent")),
     (Fault("restarted", "intent"), Fault("cut off", "intent")),
     (Fault("cut off", "approved"), Fault("restarted", "approved")),
     (Fault("gone", "approved"), Fault("gone", "approved")),
