@@ -213,16 +213,12 @@ async def test_an_approval_waits_for_its_turn_says_so_once_and_acts_when_a_hand_
     ruled(tmp_path, budgets=AT_ONCE_ONE)
     async with rig(shop, tmp_path) as life:
         other = await at_work(life)
-        await alerted(shop, life)
-        mine = await life.run(lambda i: i.id != other.id and asking(i))
-        await approve(life, mine)
+        mine = await approved_beside(life, other)
         waiting = await life.run(lambda i: i.id == mine.id and i.caution is not None)
         said = f"it waits for its turn: HANDS_BUSY: 1 incident at once may write (at_once), and {other.id} still do"
         assert said in card(waiting, shop.clock.now()).status
         assert not waiting.writes
-        held = await life.tools.store.incident(other.id)
-        assert held is not None
-        await life.tools.store.append(held, (ev.HandedOver(reason=Reason.CANCELLED, detail="as the test says"),))
+        await gives_its_place(life, other)
         done = await life.run(lambda i: i.id == mine.id and ended(i))
         assert done.state is State.RESOLVED
         assert (await kinds(life, mine.id)).count("cautioned") == 1
@@ -235,16 +231,12 @@ async def test_what_was_before_is_what_was_when_the_turn_came_however_long_that_
     ruled(tmp_path, budgets=AT_ONCE_ONE)
     async with rig(shop, tmp_path) as life:
         other = await at_work(life)
-        await alerted(shop, life)
-        mine = await life.run(lambda i: i.id != other.id and asking(i))
-        await approve(life, mine)
+        mine = await approved_beside(life, other)
         waiting = await life.run(lambda i: i.id == mine.id and i.caution is not None)
         assert "step_begun" not in await kinds(life, mine.id)
         older = ev.StepBegun(step=0, before={"ready": 99})
         await life.tools.store.append(waiting, (older,))
-        held = await life.tools.store.incident(other.id)
-        assert held is not None
-        await life.tools.store.append(held, (ev.HandedOver(reason=Reason.CANCELLED, detail="as the test says"),))
+        await gives_its_place(life, other)
         done = await life.run(lambda i: i.id == mine.id and ended(i))
         entries = await life.tools.store.entries(mine.id)
         begun = [entry for entry in entries if isinstance(entry.event, ev.StepBegun)]
@@ -263,15 +255,26 @@ async def at_work(life: Rig) -> Incident:
     return await store.append(there, (ev.Taken(by=ONCALL),))
 
 
+async def approved_beside(life: Rig, other: Incident) -> Incident:
+    await alerted(life.shop, life)
+    mine = await life.run(lambda i: i.id != other.id and asking(i))
+    await approve(life, mine)
+    return mine
+
+
+async def gives_its_place(life: Rig, other: Incident) -> None:
+    held = await life.tools.store.incident(other.id)
+    assert held is not None
+    await life.tools.store.append(held, (ev.HandedOver(reason=Reason.CANCELLED, detail="as the test says"),))
+
+
 async def test_a_turn_that_does_not_come_while_the_approval_holds_ends_with_a_person(
     shop: Shop, tmp_path: Path
 ) -> None:
     ruled(tmp_path, budgets=AT_ONCE_ONE, approval_minutes=5)
     async with rig(shop, tmp_path) as life:
         other = await at_work(life)
-        await alerted(shop, life)
-        mine = await life.run(lambda i: i.id != other.id and asking(i))
-        await approve(life, mine)
+        mine = await approved_beside(life, other)
         over = await life.run(lambda i: i.id == mine.id and ended(i))
         assert over.end is not None
         assert over.end[0] is Reason.APPROVAL_EXPIRED
