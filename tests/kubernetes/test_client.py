@@ -6,6 +6,7 @@ import gc
 import socket
 import ssl
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,20 @@ async def test_a_budget_that_forbids_an_eviction_is_an_answer_and_no_busy_server
     async with cluster_of(tmp_path, scripted) as cluster:
         reply = await cluster.request(WRITE)
     assert reply.budget
+
+
+@pytest.mark.parametrize("request_", [WRITE, DRY])
+async def test_a_budget_that_is_not_counted_yet_forbids_nothing_and_says_when_to_ask_again(
+    tmp_path: Path, request_: Request
+) -> None:
+    """Nothing was applied: pkg/registry/core/pod/storage/eviction.go answers so too where a sick pod's status moved."""
+    causes = [{"reason": "DisruptionBudget", "message": "The disruption budget all is still being processed"}]
+    told = refusal(429, "TooManyRequests", "Cannot evict pod", {"causes": causes, "retryAfterSeconds": 10})
+    error, scripted = await failed(tmp_path, request_, replace(told, headers={"Retry-After": "10"}), Say())
+    assert isinstance(error, Transient)
+    assert error.retry_after == 10
+    assert "still being processed" in str(error)
+    assert len(scripted.told) == 1
 
 
 @pytest.mark.parametrize("request_", [READ, WRITE])

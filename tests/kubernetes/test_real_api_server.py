@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import signal
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from handrail.adapters.kubernetes import Cluster, KubernetesEyes, KubernetesHands
-from handrail.adapters.kubernetes.hands import carries_key
+from handrail.adapters.kubernetes.hands import carries_key, is_gone
 from handrail.core.fingerprint import fingerprint
+from handrail.model.errors import Transient
 from handrail.model.hands import Answer
 from handrail.model.reason import Reason, Refusal
 from handrail.model.target import ObjectRef
 from handrail.model.write import Verb, Write
 from tests.kubernetes.real_shop import Shop, cluster, hands, healthy, permit, send_settled, shop, shown, until
+from tests.servers.control_plane import ControlPlane
 
 __all__ = ["cluster", "hands", "shop"]
 
@@ -164,6 +169,17 @@ async def test_a_create_has_a_fixed_name_and_conflicts_with_what_is_there(hands:
     assert again.reason is Reason.DRIFTED
 
 
+@contextmanager
+def nobody_counts(plane: ControlPlane) -> Iterator[None]:
+    """The controllers hang: what is written about a budget stays uncounted."""
+    controllers = plane.processes["kube-controller-manager"]
+    controllers.send(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        controllers.send(signal.SIGCONT)
+
+
 async def test_an_eviction_that_a_budget_forbids_is_refused_with_the_budgets_words(
     cluster: Cluster, hands: KubernetesHands, shop: Shop
 ) -> None:
@@ -187,6 +203,13 @@ async def test_an_eviction_that_a_budget_forbids_is_refused_with_the_budgets_wor
     sent = await hands.send(permit(write, seen.pods[0]["metadata"]["resourceVersion"]))
     assert (sent.answer, sent.reason) == (Answer.REFUSED, Reason.DISRUPTION_BUDGET)
     assert "disruption budget" in sent.detail
+    with nobody_counts(shop.plane):
+        shop.plane.api.patch(f"{budgets}/all", {"spec": {"minAvailable": 1}})
+        for again in (hands.dry_run(write), hands.send(permit(write, "1"))):
+            with pytest.raises(Transient, match="still being processed") as away:
+                await again
+            assert away.value.retry_after == 10
+        assert not is_gone(write, await hands.read(ref))
     shop.plane.api.delete(f"{budgets}/all")
     assert (await shown(hands, write)).after is None
     other = write.model_copy(update={"object": ref.model_copy(update={"uid": str(uuid.uuid4())})})

@@ -90,11 +90,11 @@ class Mortal:
         return mortal
 
 
-RESTLESS = (Reason.CONFLICTS_SPENT, Reason.DISRUPTION_BUDGET)
+RESTLESS = (Reason.CONFLICTS_SPENT, Reason.ATTEMPTS_SPENT)
 
 
 class TooRestless(Exception):
-    """Three conflicts in a row, or one no of a budget, are the most that is tried: a person is told, nothing done."""
+    """Three attempts in a row that the flapping answered are the most that is tried: a person is told, nothing done."""
 
 
 def _kind(said: Any) -> object:

@@ -35,9 +35,21 @@ def test_a_second_eviction_finds_the_budget_spent(still: Still) -> None:
     with pytest.raises(ApiError, match="disruption budget") as refused:
         try_to_evict(still, second)
     assert refused.value.code == 429
+    assert "retryAfterSeconds" not in (refused.value.details or {})
     assert (refused.value.details or {})["causes"][0]["reason"] == "DisruptionBudget"
     still.after(3)
     try_to_evict(still, second)
+
+
+def test_a_budget_that_is_not_counted_yet_says_when_to_ask_again(still: Still) -> None:
+    still.deploy(3)
+    still.after(2)
+    budget(still, minAvailable=2)
+    with pytest.raises(ApiError, match="disruption budget") as refused:
+        try_to_evict(still, still.pods[0])
+    assert (refused.value.details or {})["retryAfterSeconds"] == 10
+    still.after(1)
+    try_to_evict(still, still.pods[0])
 
 
 def test_an_eviction_that_is_refused_for_its_uid_spends_the_budget_for_two_minutes(still: Still) -> None:

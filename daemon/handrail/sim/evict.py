@@ -68,7 +68,7 @@ def _check(budget: Obj) -> None:
     status = budget.get("status", {})
     if status.get("observedGeneration", 0) < meta(budget)["generation"]:
         message = f"The disruption budget {name_of(budget)} is still being processed by the server."
-        raise _too_many(message)
+        raise _too_many(message, retry_after=10)
     if status.get("disruptionsAllowed", 0) > 0:
         return
     message = (
@@ -78,9 +78,12 @@ def _check(budget: Obj) -> None:
     raise _too_many(message)
 
 
-def _too_many(message: str) -> ApiError:
-    cause = {"reason": "DisruptionBudget", "message": message}
-    return ApiError(429, "TooManyRequests", _FORBIDDEN, {"causes": [cause]})
+def _too_many(message: str, retry_after: int = 0) -> ApiError:
+    """`retry_after` in seconds: the server does not forbid it, it does not know yet."""
+    details: Obj = {"causes": [{"reason": "DisruptionBudget", "message": message}]}
+    if retry_after:
+        details["retryAfterSeconds"] = retry_after
+    return ApiError(429, "TooManyRequests", _FORBIDDEN, details)
 
 
 def _note(registry: Registry, budget: Obj, pod: Obj) -> None:

@@ -90,4 +90,6 @@ def _written(reply: Reply) -> web.Response:
 def _refused(error: ApiError) -> web.Response:
     if error.text:
         return web.Response(status=error.code, text=error.message)
-    return web.json_response(error.body(), status=error.code)
+    again = (error.details or {}).get("retryAfterSeconds")
+    headers = {"Retry-After": str(again)} if again else {}
+    return web.json_response(error.body(), status=error.code, headers=headers)

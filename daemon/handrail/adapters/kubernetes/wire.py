@@ -72,19 +72,35 @@ class Reply:
 
     @property
     def causes(self) -> tuple[Raw, ...]:
-        details = self.body.get("details")
-        causes = details.get("causes") if isinstance(details, dict) else None
-        return tuple(cause for cause in causes or () if isinstance(cause, dict))
+        causes = self._details.get("causes")
+        return tuple(cause for cause in causes if isinstance(cause, dict)) if isinstance(causes, list) else ()
 
     @property
     def budget(self) -> bool:
-        """A PodDisruptionBudget forbids this eviction: no rate limit, and asking again would hammer the budget."""
+        """A PodDisruptionBudget forbids this eviction: no rate limit, and asking again would hammer the budget.
+
+        Where the server says when to ask again it forbids nothing: the budget has not been counted since it was
+        changed, or a pod that is not ready moved on the way (pkg/registry/core/pod/storage/eviction.go).
+        """
+        return self._of_budget and not self._details.get("retryAfterSeconds")
+
+    @property
+    def uncounted(self) -> bool:
+        """The server has no word of this eviction's budget yet; nothing was applied."""
+        return self._of_budget and not self.budget
+
+    @property
+    def _of_budget(self) -> bool:
         return self.status == 429 and any(cause.get("reason") == BUDGET for cause in self.causes)
+
+    @property
+    def _details(self) -> Raw:
+        details = self.body.get("details")
+        return details if isinstance(details, dict) else {}
 
     def is_missing(self, name: str) -> bool:
         """The API server itself says that this object is not there; a proxy's or an unserved path's 404 does not."""
-        details = self.body.get("details")
-        named = isinstance(details, dict) and details.get("name") == name
+        named = self._details.get("name") == name
         return self.status == 404 and self.body.get("reason") == "NotFound" and named
 
 
@@ -93,7 +109,8 @@ def decided(request: Request, reply: Reply) -> Reply:
     if reply.status == 401:
         raise Transient(f"{request}: the API server does not accept our credentials: {reply.sentence}")
     if reply.status == 429 and not reply.budget:
-        raise Transient(f"{request}: the API server is busy", retry_after=_wait(reply))
+        why = reply.sentence if reply.uncounted else "the API server is busy"
+        raise Transient(f"{request}: {why}", retry_after=_wait(reply))
     if reply.status >= 500:
         if request.writes:
             raise OutcomeUnknown(f"{request}: status {reply.status}: {reply.sentence}")
