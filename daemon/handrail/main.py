@@ -39,9 +39,10 @@ from handrail.adapters.telling.duty import DeskOnDuty, HookOnDuty, JournalsOnDut
 from handrail.adapters.webhook import Webhook
 from handrail.effects.desk import PeoplesDesk
 from handrail.effects.tools import Tools
+from handrail.loop import Clock, Reconciler
 from handrail.model.config import Config, PlannerMode
 from handrail.model.record import Received, Record
-from handrail.reconciler import Clock, Reconciler, contained, on_records, on_requests
+from handrail.reconciler import contained, on_records, on_requests
 
 log = structlog.get_logger("main")
 

@@ -20,13 +20,14 @@ from handrail.adapters.kubernetes import Cluster, KubernetesEyes, KubernetesHand
 from handrail.adapters.runbooks import RunbookPlanner
 from handrail.adapters.store import Store
 from handrail.effects.tools import Tools
+from handrail.loop import Reconciler
 from handrail.model.alert import Alert
 from handrail.model.config import Config
 from handrail.model.gathering import Gathering
 from handrail.model.policy import Policy, StormLimit
 from handrail.model.reason import Refusal
 from handrail.model.target import LabelledTarget
-from handrail.reconciler import Reconciler, on_records
+from handrail.reconciler import on_records
 from handrail.sim.broker import EmbeddedBroker
 from handrail.sim.simulator import Simulator
 from tests.bench.bodies import CLUSTER, distinct

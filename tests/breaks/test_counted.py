@@ -11,11 +11,11 @@ import pytest
 
 from handrail.adapters.claude import ModelFailed, ModelRequest
 from handrail.adapters.telemetry import Tally
+from handrail.loop import Reconciler
 from handrail.model.approval import Person
 from handrail.model.config import PlannerConfig, PlannerMode
 from handrail.model.incident import State
 from handrail.model.reason import Reason
-from handrail.reconciler import Reconciler
 from tests.breaks.worlds import alerted
 from tests.http.test_tally import value
 from tests.reconciler.rig import Rig, Shop, ended, rig

@@ -16,9 +16,10 @@ from handrail.adapters.kafka import Pulse
 from handrail.adapters.telemetry import Gauges
 from handrail.adapters.telling import Teller
 from handrail.cli.demo_alert import alert_as_otlp
+from handrail.loop import Reconciler
 from handrail.model.errors import Bug, Damaged
 from handrail.model.incident import State
-from handrail.reconciler import Reconciler, contained
+from handrail.reconciler import contained
 from tests.breaks.worlds import alerted
 from tests.reconciler.rig import LOCAL, Rig, Shop, asking, ended, rig
 

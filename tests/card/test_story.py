@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.core.card import card
+from handrail.core.move import Decided
 from handrail.core.report import MOST, report
 from handrail.core.report_times import times
-from handrail.core.saga import Record, next_move
+from handrail.core.saga import next_move
 from handrail.core.standing import status
 from handrail.core.story import line
 from handrail.model import events as ev
@@ -191,7 +192,7 @@ def test_in_a_second_round_nobody_is_told_that_nothing_at_all_was_written() -> N
     second = (*j.VERIFYING, no_effect, ev.Replanned(), *j.ASKED[2:])
     incident = j.incident(second)
     move = next_move(incident, Switch(), Policy(version=1), j.T0 + timedelta(hours=2))
-    assert isinstance(move, Record)
+    assert isinstance(move, Decided)
     voided = ev.Voided(reason=Reason.DRIFTED, detail="x")
     for end in (*move.events, ev.Rejected(request="req-1", by=j.SAM), voided):
         told = [lines((*second, end))[-1], status(j.incident((*second, end)), j.T0)]

@@ -8,7 +8,8 @@ import pytest
 
 from handrail.core.flapping import LONGEST, settled_at
 from handrail.core.fold import fold
-from handrail.core.saga import Do, Effect, Idle, next_move
+from handrail.core.move import Do, Effect, Idle
+from handrail.core.saga import next_move
 from handrail.model import events as ev
 from handrail.model.incident import Incident
 from handrail.model.switch import Switch

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import yaml
+from structlog.testing import capture_logs
 
 from handrail.core.card import card
 from handrail.core.story import line
 from handrail.effects.tick import Ticking
+from handrail.loop import Reconciler, on_tick
 from handrail.model import events as ev
 from handrail.model.incident import Incident, State
 from handrail.model.reason import Reason
 from handrail.model.write import Direction
-from handrail.reconciler import advance, on_tick
+from handrail.reconciler import advance
 from tests.breaks.test_again import Monitoring
 from tests.breaks.test_daemon import spoil
 from tests.breaks.worlds import alerted, gloomy, pass_by
@@ -218,6 +221,7 @@ async def test_an_approval_waits_for_its_turn_says_so_once_and_acts_when_a_hand_
         said = f"it waits for its turn: HANDS_BUSY: 1 incident at once may write (at_once), and {other.id} still do"
         assert said in card(waiting, shop.clock.now()).status
         assert not waiting.writes
+        assert await one_look(life) == [], "said once, in the journal"
         await gives_its_place(life, other)
         done = await life.run(lambda i: i.id == mine.id and ended(i))
         assert done.state is State.RESOLVED
@@ -245,6 +249,14 @@ async def test_what_was_before_is_what_was_when_the_turn_came_however_long_that_
         assert (begun[-1].seq, begun[-1].at) == (intent.seq - 1, intent.at)
         assert done.steps[0].before == begun[-1].event.before != older.before  # type: ignore[union-attr]
         assert done.state is State.RESOLVED
+
+
+async def one_look(life: Rig) -> list[str]:
+    """What the loop logs of it."""
+    with capture_logs() as logged:
+        async with asyncio.TaskGroup() as group:
+            await Reconciler(life.tools).start_due(group)
+    return [str(line) for line in logged]
 
 
 async def at_work(life: Rig) -> Incident:

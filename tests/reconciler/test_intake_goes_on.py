@@ -16,10 +16,11 @@ from handrail.adapters.kafka import KafkaIntake
 from handrail.adapters.telling import Teller
 from handrail.cli.demo_alert import alert_as_otlp
 from handrail.effects.tools import Tools
+from handrail.loop import Reconciler
 from handrail.model import events as ev
 from handrail.model.config import KafkaConfig, PlannerConfig, PlannerMode
 from handrail.model.record import Record, Undecoded
-from handrail.reconciler import Reconciler, contained, on_records
+from handrail.reconciler import contained, on_records
 from tests.kafka.room import an_alert
 from tests.kafka.support import config, fresh, make_intake_topics, send, until_committed
 from tests.reconciler.rig import BAD, Shop, rig

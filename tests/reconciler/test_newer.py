@@ -9,8 +9,8 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from handrail.adapters.store.chain import entry_hash
+from handrail.loop import Reconciler
 from handrail.model.incident import State
-from handrail.reconciler import Reconciler
 from tests.breaks.worlds import alerted
 from tests.reconciler.rig import Rig, Shop, asking, rig
 from tests.store.places import behind

@@ -16,10 +16,10 @@ from handrail.adapters.telling import Teller
 from handrail.adapters.telling.away import StoreWatch
 from handrail.adapters.telling.duty import DeskOnDuty, JournalsOnDuty
 from handrail.cli.demo_alert import alert_as_otlp
+from handrail.loop import Reconciler
 from handrail.model.card import Card
 from handrail.model.config import PlannerConfig, PlannerMode
 from handrail.model.incident import State
-from handrail.reconciler import Reconciler
 from handrail.sim.clock import ManualClock
 from tests.breaks.worlds import alerted, lossy
 from tests.factories import FakeTime

@@ -13,12 +13,12 @@ from structlog.testing import capture_logs
 
 from handrail.adapters.store import Store
 from handrail.effects.tick import Ticking
+from handrail.loop import on_tick
 from handrail.model.config import AlertsConfig, ExpectedSignal, WatchdogConfig
 from handrail.model.errors import Transient
 from handrail.model.finding import Cause
 from handrail.model.incident import Incident, State
 from handrail.model.reason import Reason
-from handrail.reconciler import on_tick
 from tests.reconciler.rig import BAD, GOOD, LOCAL, Rig, Shop, asking, ended, rig
 from tests.reconciler.test_path import broken
 from tests.store.places import behind

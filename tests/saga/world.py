@@ -14,7 +14,8 @@ from handrail.core.answer import decide
 from handrail.core.asking import after_rehearsal, not_yet
 from handrail.core.fold import apply
 from handrail.core.gate import GateFacts, Recent, Rules, foresee, free_from, judge
-from handrail.core.saga import Do, Effect, Idle, Record, next_move, paused
+from handrail.core.move import Decided, Do, Effect, Idle
+from handrail.core.saga import next_move, paused
 from handrail.core.tried import without_tried
 from handrail.model import events as ev
 from handrail.model.alert import Alert, Source
@@ -114,7 +115,7 @@ class PureWorld:
         self.people()
         move = next_move(self.incident, self.switch, self.policy, self.now)
         match move:
-            case Record():
+            case Decided():
                 self.append(*move.events)
             case Do():
                 self._perform(move)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -258,3 +259,24 @@ async def test_a_judge_that_breaks_leaves_nothing_behind_and_the_store_usable(st
         await through_the_gate(store, incident, intent_of(incident), breaks)
     assert await newest(store, incident.id) == incident
     await drive(store, incident, (intent_of(incident),))
+
+
+async def test_what_has_expired_while_the_gate_waited_for_its_locks_has_expired(url: str, store: Store) -> None:
+    """Whoever stands before it may take seconds; the time is looked at when all that it judges is locked."""
+    incident = await walk(store, State.EXECUTING)
+    await store.close()
+    time = FakeTime()
+    looks: list[datetime] = []
+
+    def ticking() -> datetime:
+        looks.append(time.later(seconds=10))
+        return looks[-1]
+
+    again = await Store.open(url, cluster=CLUSTER, clock=ticking)
+    try:
+        begun = len(looks)
+        facts = await facts_of(again, incident)
+    finally:
+        await again.close()
+    assert looks[begun] < facts.now
+    assert facts.now in looks

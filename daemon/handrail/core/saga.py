@@ -7,10 +7,10 @@ under stop and when a person has taken over: a stop blocks new intents, never re
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from handrail.core import flapping, lapsing, stops, storm
 from handrail.core.budgets import turn_never_came
+from handrail.core.move import Decided, Do, Effect, Idle, Move
 from handrail.core.standing import half_done
 from handrail.model import events as ev
 from handrail.model.incident import Incident, State
@@ -18,7 +18,6 @@ from handrail.model.policy import Policy
 from handrail.model.reason import Reason
 from handrail.model.step import Verdict
 from handrail.model.switch import Stop, Switch
-from handrail.model.value import Value
 from handrail.model.write import Direction
 
 MAX_VOIDS = 3
@@ -29,49 +28,6 @@ ACT_PATIENCE = timedelta(minutes=30)
 TAKEN_PATIENCE = timedelta(hours=24)
 STORM_PATIENCE = timedelta(minutes=10)
 """Of a storm's page, after the storm should be over."""
-
-
-class Effect(StrEnum):
-    """What the reconciler performs; each is one file in effects/."""
-
-    GATHER = "gather"
-    OFFER = "offer"
-    PLAN = "plan"
-    COMPILE = "compile"
-    REHEARSE = "rehearse"
-    RECHECK = "recheck"
-    STEP = "step"
-    UNDO = "undo"
-    SETTLE = "settle"
-    VERIFY = "verify"
-
-
-class Record(Value):
-    """Append these: the decision needed no look at the world."""
-
-    events: tuple[ev.Event, ...]
-
-
-class Do(Value):
-    """`step` is the saga step that STEP and UNDO are about.
-
-    `patience` ends at a time, and then only where the effect was tried and what it needs is still away (`too_late`):
-    a stop, a person or a daemon that was down for long must not end what nobody has looked at since.
-    """
-
-    effect: Effect
-    step: int = 0
-    patience: datetime | None = None
-
-
-class Idle(Value):
-    """Nothing to do before something named happens, at the latest `until` (None: only a person can end it)."""
-
-    waiting_for: str
-    until: datetime | None = None
-
-
-Move = Record | Do | Idle
 
 
 def next_move(
@@ -109,12 +65,12 @@ def _under_flags(incident: Incident, switch: Switch, now: datetime) -> Move | No
         return _hand_over(Reason.TAKEN_TOO_LONG, f"{incident.taken_by} took it and did not give it back")
     stop, standing = stops.concerning(switch, incident), incident.stop
     if stop is not None and (standing is None or standing.reach != stop.reach):
-        return Record(events=(paused(incident, stop),))
+        return Decided(events=(paused(incident, stop),))
     if stop is not None:
         return Idle(waiting_for=f"start, since {stops.stopped(stop)}")
     if incident.paused:
         lifted = switch.of(standing.reach) if standing else None
-        return Record(events=(ev.Resumed(by=lifted.by if lifted else ""),))
+        return Decided(events=(ev.Resumed(by=lifted.by if lifted else ""),))
     return None
 
 
@@ -128,7 +84,7 @@ def _forward(incident: Incident, policy: Policy, now: datetime) -> Move:
         case State.OPENED if storm.is_page(incident):
             return _page(incident, now)
         case State.OPENED:
-            return Record(events=(ev.GatheringBegun(),))
+            return Decided(events=(ev.GatheringBegun(),))
         case State.GATHERING:
             return _gathering(incident, policy, now)
         case State.PLANNING:
@@ -149,8 +105,8 @@ def _forward(incident: Incident, policy: Policy, now: datetime) -> Move:
             return _undone(incident, policy)
 
 
-def _hand_over(reason: Reason, detail: str) -> Record:
-    return Record(events=(ev.HandedOver(reason=reason, detail=detail),))
+def _hand_over(reason: Reason, detail: str) -> Decided:
+    return Decided(events=(ev.HandedOver(reason=reason, detail=detail),))
 
 
 def _patiently(incident: Incident, effect: Effect, patience: timedelta = GATHER_PATIENCE, step: int = 0) -> Do:
@@ -167,14 +123,14 @@ def _page(incident: Incident, now: datetime) -> Move:
     until = (incident.storm.until if incident.storm else incident.opened_at) + STORM_PATIENCE
     if now < until:
         return Idle(waiting_for="the storm of alerts to be over", until=until)
-    return Record(events=(storm.over(incident, now),))
+    return Decided(events=(storm.over(incident, now),))
 
 
 def _lapsed(incident: Incident, now: datetime, listens_since: datetime | None) -> Move | None:
     if incident.state not in (State.GATHERING, State.ASKING):
         return None
     event = lapsing.lapsed(incident, now, listens_since)
-    return None if event is None else Record(events=(event,))
+    return None if event is None else Decided(events=(event,))
 
 
 def _gathering(incident: Incident, policy: Policy, now: datetime) -> Move:
@@ -215,7 +171,7 @@ def _waiting(incident: Incident, now: datetime) -> Move | None:
         return None
     if now < wait.until:
         return Idle(waiting_for=f"{wait.reason}: {wait.detail}", until=wait.until)
-    return Record(events=(ev.WaitEnded(),))
+    return Decided(events=(ev.WaitEnded(),))
 
 
 def _asking(incident: Incident, now: datetime) -> Move:
@@ -231,13 +187,13 @@ def _asking(incident: Incident, now: datetime) -> Move:
 def _executing(incident: Incident, now: datetime) -> Move:
     failed = _failed_write(incident)
     if failed is not None:
-        return Record(events=(failed,))
+        return Decided(events=(failed,))
     pending = _pending_step(incident)
     if pending is None:
-        return Record(events=(ev.Acted(),))
+        return Decided(events=(ev.Acted(),))
     if incident.run_until is None or now > incident.run_until:
         if incident.has_acted:
-            return Record(
+            return Decided(
                 events=(ev.StepFailed(step=pending, reason=Reason.RUN_EXPIRED, detail="its time to run is over"),)
             )
         late = f"let go, but not begun in time; nothing of it was written{turn_never_came(incident)}"
@@ -278,10 +234,10 @@ def _verifying(incident: Incident, policy: Policy) -> Move:
 def _undoing(incident: Incident) -> Move:
     failed = _failed_write(incident)
     if isinstance(failed, ev.HandedOver):
-        return Record(events=(failed,))
+        return Decided(events=(failed,))
     step = _to_undo(incident)
     if step is None:
-        return Record(events=(ev.Undone(),))
+        return Decided(events=(ev.Undone(),))
     return _patiently(incident, Effect.UNDO, ACT_PATIENCE, step)
 
 
@@ -295,7 +251,7 @@ def _another_round(incident: Incident, policy: Policy) -> Move | None:
     """Looked at anew and asked anew, knowing what was tried; its own rounds are not counted against the interval."""
     if incident.taking_back or incident.round >= policy.max_rounds:
         return None
-    return Record(events=(ev.Replanned(),))
+    return Decided(events=(ev.Replanned(),))
 
 
 def _undone(incident: Incident, policy: Policy) -> Move:

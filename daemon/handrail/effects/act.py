@@ -18,7 +18,7 @@ from handrail.effects.rehearse import shown_by, stamp
 from handrail.effects.send import carry_out
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
-from handrail.model.errors import Bug, Transient
+from handrail.model.errors import Bug, NotYet, Transient
 from handrail.model.hands import Held
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason, Refusal
@@ -154,11 +154,11 @@ async def _no(tools: Tools, incident: Incident, index: int, refusal: Refusal) ->
 
 async def _its_turn(tools: Tools, incident: Incident, refusal: Refusal) -> Incident:
     """Approved, and others are at work: it has its turn when they are through, as long as the approval holds. Said
-    once. Raises Transient."""
+    once. Raises NotYet."""
     if incident.caution is None or incident.caution.reason is not refusal.reason:
         told = ev.Cautioned(reason=refusal.reason, detail=refusal.detail)
         return await tools.store.append(incident, (told,))
-    raise Transient(str(refusal), retry_after=TURN)
+    raise NotYet(str(refusal), retry_after=TURN)
 
 
 def _wait_out(refusal: Refusal, *, half_way: bool) -> None:

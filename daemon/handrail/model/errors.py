@@ -2,6 +2,7 @@
 
 HandrailError
 ├── Transient        the other side is away or busy: try again after `retry_after` seconds
+│   └── NotYet       nothing is away, others come first: the journal says so once, the log not at each look
 ├── Permanent        trying again can't help: say why and go on without it
 │   ├── NotAllowed   the other side knows who asks, and says no
 │   ├── BadConfig    the configuration is wrong: the message names the key and what to do
@@ -26,6 +27,10 @@ class Transient(HandrailError):
     def __init__(self, message: str, *, retry_after: float = 5.0) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class NotYet(Transient):
+    """Its turn comes later."""
 
 
 class Permanent(HandrailError):

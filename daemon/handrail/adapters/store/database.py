@@ -37,7 +37,8 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, slots=True)
 class Tx:
-    """One transaction. `now` is its time for all that it writes; `fresh` are its folds, kept when it has committed.
+    """One transaction. `now` is its time for all that it writes, from before it waited for any lock; `clock` says what
+    time it is by now. `fresh` are its folds, kept when it has committed.
 
     `committed` are the events that it appends to folded journals, for whoever counts them once it has committed.
     `unfit` says of which incidents the journal can't be folded, and why; it outlives the transaction, whatever its end.
@@ -49,6 +50,7 @@ class Tx:
     cluster: str
     epoch: int
     now: datetime
+    clock: Callable[[], Awaitable[datetime]]
     folds: Folds
     leases: Leases | None = None
     unfit: dict[str, str] = field(default_factory=dict)
@@ -163,6 +165,7 @@ class Database:
             cluster=self._cluster,
             epoch=self.epoch,
             now=now,
+            clock=lambda: self._now(conn),
             folds=self._folds,
             leases=self.leases,
             unfit=self.unfit,

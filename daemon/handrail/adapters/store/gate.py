@@ -98,7 +98,8 @@ def _uids(incident: Incident, intent: Intent) -> frozenset[str]:
 
 async def _facts(tx: Tx, incident: Incident, uids: frozenset[str], begins: bool) -> GateFacts:
     """Rows are locked in this order everywhere: incidents by id, switch, meta, targets by UID. Among the last is one
-    for the whole cluster, where a run begins: of two that want its last unit, the second sees the first."""
+    for the whole cluster, where a run begins: of two that want its last unit, the second sees the first. What has
+    expired while it waited for them has expired."""
     switch = await switch_now(tx, locked=True)
     epoch, holder_epoch = await _epochs(tx, incident.id)
     await _lock_targets(tx, sorted({*uids, _of_cluster(tx)} if begins else uids))
@@ -110,7 +111,7 @@ async def _facts(tx: Tx, incident: Incident, uids: frozenset[str], begins: bool)
         holder_epoch=holder_epoch,
         last_saga_at=others.last_saga_at,
         busy_with=others.busy_with,
-        now=tx.now,
+        now=await tx.clock(),
         conditions=others.conditions,
         spent=await spent(tx, incident, uids) if begins else NOTHING_SPENT,
     )
