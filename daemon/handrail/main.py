@@ -34,13 +34,14 @@ from handrail.adapters.store import Store
 from handrail.adapters.store.configured import access_of
 from handrail.adapters.telemetry import Gauges, Tally
 from handrail.adapters.telling import Teller
-from handrail.adapters.telling.away import StoreWatch
+from handrail.adapters.telling.away import StoreWatch, say_at_start
 from handrail.adapters.telling.duty import DeskOnDuty, HookOnDuty, JournalsOnDuty
 from handrail.adapters.webhook import Webhook
 from handrail.effects.desk import PeoplesDesk
 from handrail.effects.tools import Tools
 from handrail.loop import Clock, Reconciler
 from handrail.model.config import Config, PlannerMode
+from handrail.model.errors import HandrailError
 from handrail.model.record import Received, Record
 from handrail.reconciler import contained, on_records, on_requests
 
@@ -115,12 +116,8 @@ async def daemon(config: Config) -> AsyncIterator[Daemon]:
     """Opens what has to be closed again, in order; nothing runs yet but the HTTP server."""
     async with contextlib.AsyncExitStack() as stack:
         policy = PolicyFile(Path(config.policy))
-        store = await Store.open(
-            config.store.url,
-            cluster=config.cluster.name,
-            accept_unlabelled=config.cluster.accept_unlabelled,
-            access=access_of(config.store),
-        )
+        hook = _webhook(config)
+        store = await _store(config, hook)
         stack.push_async_callback(store.close)
         cluster = Cluster(config.kubernetes)
         stack.push_async_callback(cluster.close)
@@ -137,12 +134,27 @@ async def daemon(config: Config) -> AsyncIterator[Daemon]:
         address = await http.start()
         stack.push_async_callback(http.stop)
         slack, clicks = _slack(config, desk)
-        hook = _webhook(config)
         watch = StoreWatch(store.answers, hook, store.replica, utc_now)
         teller = _teller(store, slack, hook)
         publisher = _publisher(config, store)
         gauges.publisher = publisher
         yield Daemon(tools, intake, Reconciler(tools), teller, watch, clicks, publisher, address)
+
+
+async def _store(config: Config, hook: Webhook | None) -> Store:
+    """Where a server's can't be used the second channel hears of it: a pod that only starts again is silence. A file's
+    is for whoever starts the process to see. Raises BadConfig, Transient."""
+    try:
+        return await Store.open(
+            config.store.url,
+            cluster=config.cluster.name,
+            accept_unlabelled=config.cluster.accept_unlabelled,
+            access=access_of(config.store),
+        )
+    except HandrailError as unusable:
+        if config.store.url.startswith("postgresql"):
+            await say_at_start(hook, str(unusable))
+        raise
 
 
 def _doors(config: Config, tools: Tools, intake: KafkaIntake) -> list[web.RouteDef]:

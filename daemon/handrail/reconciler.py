@@ -13,12 +13,13 @@ from datetime import datetime
 
 import structlog
 
+from handrail.core import stops
 from handrail.core.move import Decided, Do, Effect, Idle
 from handrail.core.redact import redact
 from handrail.core.saga import next_move, too_late
 from handrail.effects import act, gather, plan, rehearse, send, storm, take_in, verify
 from handrail.effects.tools import Tools
-from handrail.model.errors import Bug, HandrailError, Transient, Undecodable
+from handrail.model.errors import Bug, HandrailError, Transient, Undecodable, UnknownEvent
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason
 from handrail.model.record import Received, Record, Undecoded
@@ -29,10 +30,14 @@ log = structlog.get_logger("reconciler")
 async def on_records(tools: Tools, records: Sequence[Record]) -> Sequence[tuple[Record, Undecoded]]:
     """Decode, identify, journal: all in one transaction, before any offset is committed. Returns the dead letters.
 
-    What breaks us raises Undecodable: intake finds the record by halving and buries it, and its neighbours go on.
+    What breaks us raises Undecodable: intake finds the record by halving and buries it, and its neighbours go on. A Bug
+    is the same: tried for ever, it would hold up all that comes after it.
     """
     try:
         return await take_in.take_in(tools, records)
+    except Bug as broken:
+        log.exception("broken by a record")
+        raise _poison(tools, records, broken) from broken
     except HandrailError:
         raise
     except Exception as broken:
@@ -99,6 +104,8 @@ async def _advance(tools: Tools, incident_id: str) -> float | None:
     if incident is None or incident.state.terminal:
         return None
     switch, policy = await tools.store.switch(), tools.policy.last_good()
+    if switch.newer:
+        raise UnknownEvent(f"{stops.of_newer(switch)}; what is open is left to it")
     move = next_move(incident, switch, policy, tools.now(), tools.listens_since)
     if isinstance(move, Idle):
         return _until(move, tools.now(), tools.config.poll_seconds)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from handrail.adapters.claude import Claude
+from handrail.adapters.claude import Claude, ModelReply, ModelRequest
 from handrail.model.config import ModelConfig, PlannerConfig, PlannerMode, SecretRef
 from handrail.model.incident import Incident, State
 from handrail.model.reason import Reason
@@ -190,3 +190,36 @@ async def test_hostile_prose_of_a_sensible_plan_is_shown_as_words(shop: Shop, tm
             said = await told(life, incident)
             assert "\x1b" not in said
             assert "\u202e" not in said
+
+
+class Interrupted:
+    """A model that thinks for long enough that a person takes the incident meanwhile."""
+
+    def __init__(self, raw: str) -> None:
+        self._raw = raw
+        self.calls = 0
+        self.meanwhile: Callable[[], Awaitable[Any]] | None = None
+
+    async def call(self, _request: ModelRequest) -> ModelReply:
+        self.calls += 1
+        if self.meanwhile is not None:
+            await self.meanwhile()
+        return ModelReply(raw=self._raw, input_tokens=1, output_tokens=1, stop_reason="end_turn")
+
+
+async def test_a_take_while_the_model_thinks_wins_and_its_answer_is_kept(shop: Shop, tmp_path: Path) -> None:
+    """What is decided from an answer is decided from all that came in before it (design, state rule 2)."""
+    model = Interrupted("this is no plan")
+    async with rig(shop, tmp_path, model=model, planner=PlannerConfig(mode=PlannerMode.MODEL)) as life:
+        await alerted(shop, life)
+        model.meanwhile = lambda: life.answer("take")
+        taken = await life.run(lambda i: i.taken_by is not None)
+        for _ in range(5):
+            await life.run(lambda _incident: True)
+        after = await life.the_incident()
+        assert (after.state, after.end) == (taken.state, None)
+        model.meanwhile = None
+        assert (await life.answer("give_back")).ok
+        over = await life.run(ended)
+        assert over.end is not None
+        assert model.calls == 1, "what was answered is never asked again"

@@ -16,7 +16,7 @@ from handrail.model.incident import Incident, State
 from handrail.model.reason import Reason
 from handrail.model.switch import CLUSTER, EVERYTHING, Reach, Scope
 from tests.breaks.guards import SHOP, WORDS, Rights, guarded
-from tests.breaks.worlds import alerted, gloomy
+from tests.breaks.worlds import alerted, gloomy, lossy
 from tests.reconciler.rig import BAD, GOOD, LOCAL, POLICY, Rig, Shop, asking, ended, rig
 
 BANK = Reach(scope=Scope.NAMESPACE, name="bank")
@@ -124,6 +124,20 @@ async def test_the_thread_hears_what_a_stop_leaves_half_done(shop: Shop, tmp_pat
         incident = await life.run(paused)
         assert "wait. Done so far: put the pod template" in (await told(life, incident))[-1]
         assert "Done so far: " in status(incident, shop.clock.now())
+
+
+async def test_a_stop_is_told_also_while_nobody_knows_whether_the_write_landed(shop: Shop, tmp_path: Path) -> None:
+    async with rig(shop, tmp_path) as plain:
+        life = lossy(plain, [], before=frozenset(range(1, 9)))
+        await alerted(shop, life)
+        await life.run(lambda i: i.open_write is not None, approve=True)
+        await life.desk.switch(True, LOCAL, "freeze")
+        held = await life.run(paused, minutes=1)
+        assert held.open_write is not None
+        assert any("freeze" in said for said in await told(life, held))
+        await life.desk.switch(False, LOCAL, "")
+        going = await life.run(lambda i: not i.paused, minutes=1)
+        assert going.state is State.EXECUTING
 
 
 @pytest.mark.parametrize(

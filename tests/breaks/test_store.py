@@ -10,13 +10,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from handrail.cli.demo_alert import alert_as_otlp
-from handrail.model.errors import Transient
+from handrail.main import daemon
+from handrail.model.config import (
+    ClusterConfig,
+    Config,
+    KafkaConfig,
+    KubernetesConfig,
+    SecretRef,
+    StoreConfig,
+    TopicConfig,
+    WebhookConfig,
+)
+from handrail.model.errors import BadConfig, Transient
 from handrail.model.incident import State
 from handrail.reconciler import advance
 from tests.breaks.worlds import alerted, gloomy, lossy
-from tests.reconciler.rig import GOOD, Rig, Shop, ended, rig
+from tests.fakes.webhook import FakeWebhook
+from tests.reconciler.rig import GOOD, POLICY, Rig, Shop, ended, rig
+from tests.servers.process import free_port
 
 
 class Failing:
@@ -123,3 +137,26 @@ async def test_on_a_full_disk_nothing_is_taken_in_and_nothing_is_lost(shop: Shop
 
 def _another(shop: Shop, number: int) -> bytes:
     return alert_as_otlp(int(shop.clock.now().timestamp() * 1e9)).replace(b"checkout", b"%08d" % number)
+
+
+async def test_a_daemon_that_cant_use_its_database_at_the_start_says_so_by_webhook(shop: Shop, tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(yaml.safe_dump(POLICY))
+    async with FakeWebhook() as hook:
+        (tmp_path / "hook").write_text(hook.url)
+        config = Config(
+            cluster=ClusterConfig(name="demo"),
+            kafka=KafkaConfig(bootstrap=("unused:1",), topics=(TopicConfig(name="alerts"),)),
+            kubernetes=KubernetesConfig(mode="kubeconfig", kubeconfig=str(shop.simulator.kubeconfig(tmp_path / "k"))),
+            policy=str(tmp_path / "policy.yaml"),
+            store=StoreConfig(url=f"postgresql://nobody@127.0.0.1:{free_port()}/handrail"),
+            webhook=WebhookConfig(url=SecretRef(file=str(tmp_path / "hook"))),
+        )
+        with pytest.raises(BadConfig):
+            async with daemon(config):
+                raise AssertionError("it has started")
+        (post,) = hook.posts
+        assert (post.body["state"], post.body["next_action"]) == (
+            "store_away",
+            "see that the database is up and can be reached",
+        )
+        assert "does not start" in post.body["status"]

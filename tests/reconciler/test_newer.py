@@ -11,8 +11,9 @@ from structlog.testing import capture_logs
 from handrail.adapters.store.chain import entry_hash
 from handrail.loop import Reconciler
 from handrail.model.incident import State
+from handrail.model.switch import Reach, Scope
 from tests.breaks.worlds import alerted
-from tests.reconciler.rig import Rig, Shop, asking, rig
+from tests.reconciler.rig import LOCAL, Rig, Shop, asking, ended, rig
 from tests.store.places import behind
 
 AT = "2026-11-03T03:00:00.000000+00:00"
@@ -49,3 +50,27 @@ async def test_a_kind_or_a_version_that_this_build_does_not_know_is_left_and_sai
             (row,) = await life.desk.incidents(10)
             assert (row["state"], kind in row["left"]) == (State.ASKING, True)
             assert (await life.tools.store.audit()).ok
+
+
+async def test_a_stop_that_only_a_newer_build_can_read_leaves_all_to_it_and_stops_no_stop(
+    shop: Shop, tmp_path: Path
+) -> None:
+    """Nobody here knows what it concerns: nothing is written, nothing is handed over, and a press still works."""
+    async with rig(shop, tmp_path) as life:
+        await alerted(shop, life)
+        waiting = await life.run(asking)
+        row = f"('workload', 'Deployment shop/checkout', 1, 'cli:sre', 'freeze', '{AT}')"
+        behind(tmp_path / "handrail.db").execute(f"INSERT INTO stops VALUES {row}")
+        assert (await life.answer("approve")).ok
+        (said,) = await looked_at(life)
+        assert "a newer build stopped workload Deployment shop/checkout" in said
+        after = await life.the_incident()
+        assert (after.state, after.end, after.writes) == (State.EXECUTING, None, ())
+        assert any("a newer build stopped" in line for line in (await life.desk.status())["lines"])
+        shops = Reach(scope=Scope.NAMESPACE, name="shop")
+        assert (await life.desk.switch(True, LOCAL, "mine", shops)).ok
+        lifted = await life.desk.switch(False, LOCAL, "", shops)
+        assert "still on: a newer build stopped" in lifted.message
+        behind(tmp_path / "handrail.db").execute("DELETE FROM stops WHERE scope = 'workload'")
+        done = await life.run(ended)
+        assert (waiting.id, done.state) == (done.id, State.RESOLVED)

@@ -18,8 +18,12 @@ from pydantic import BaseModel
 
 from handrail.cli.demo_alert import alert_as_otlp
 from handrail.model.detector import Watches, Window
+from handrail.model.errors import OutcomeUnknown
 from handrail.model.finding import Cause, Finding, Handling
+from handrail.model.hands import Answer, Hands, Sent
 from handrail.model.incident import Incident, State
+from handrail.model.reason import Reason
+from handrail.model.switch import Permit
 from handrail.model.value import Raw
 from handrail.model.workload import pod_is_ready
 from tests.reconciler.rig import POLICY, Killed, Rig, Shop, asking, ended, killed_after, rig
@@ -191,3 +195,45 @@ async def test_killed_after_any_commit_it_is_replaced_once_all_the_same(
         end: Incident = await second.run(ended, approve=True)
         assert end.state is State.RESOLVED, end.end
         await replaced(shop, uid)
+
+
+@dataclass
+class Elusive:
+    """The first eviction is lost on its way; the pod moves before the second, and the third ends as `third` says."""
+
+    hands: Hands
+    shop: Shop
+    third: Sent
+    sends: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.hands, name)
+
+    async def send(self, permit: Permit) -> Sent:
+        self.sends += 1
+        match self.sends:
+            case 1:
+                raise OutcomeUnknown("lost on the way there")
+            case 2:
+                uid = permit.write.object.uid
+                pod = next(pod for pod in await pods(self.shop) if pod["metadata"]["uid"] == uid)
+                pod["status"]["message"] = "another word of its kubelet"
+                await self.shop.call("PUT", f"{PODS}/{pod['metadata']['name']}/status", pod)
+                return Sent(answer=Answer.CONFLICT)
+            case _:
+                return self.third
+
+
+@pytest.mark.parametrize("third", [Sent(answer=Answer.REFUSED, reason=Reason.DENIED), Sent(answer=Answer.CONFLICT)])
+async def test_an_eviction_that_was_lost_may_land_whatever_version_a_later_one_was_sent_at(
+    shop: Shop, tmp_path: Path, third: Sent
+) -> None:
+    """It names none: what is answered to a later attempt is not said of it."""
+    allow(tmp_path)
+    async with rig(shop, tmp_path) as fresh:
+        life = life_of(fresh, "evict_pod")
+        life = Rig(replace(life.tools, hands=Elusive(life.tools.hands, shop, third)), shop)
+        await hang(shop, life)
+        end = await life.run(ended, approve=True)
+        assert end.end is not None
+        assert end.end[0] is Reason.OUTCOME_UNCLEAR

@@ -20,11 +20,12 @@ from handrail.loop import Reconciler
 from handrail.model.card import Card
 from handrail.model.config import PlannerConfig, PlannerMode
 from handrail.model.incident import State
+from handrail.model.reason import Reason
 from handrail.sim.clock import ManualClock
 from tests.breaks.worlds import alerted, lossy
 from tests.factories import FakeTime
-from tests.reconciler.rig import GOOD, Killed, Shop, ended, killed_after, rig
-from tests.store.places import Template, migrated
+from tests.reconciler.rig import GOOD, Killed, Rig, Shop, ended, killed_after, rig
+from tests.store.places import Template, behind, migrated
 
 
 @pytest.fixture
@@ -204,3 +205,54 @@ async def test_a_short_restart_of_the_database_calls_nobody(tmp_path: Path) -> N
     time.later(seconds=5)
     await watch.look()
     assert hook.sent == []
+
+
+class Waits:
+    """A model that answers when it is let: `asked` says that it was."""
+
+    def __init__(self, answer: ModelReply | ModelFailed) -> None:
+        self._answer = answer
+        self.asked, self.may = asyncio.Event(), asyncio.Event()
+
+    async def call(self, _request: ModelRequest) -> ModelReply | ModelFailed:
+        self.asked.set()
+        await self.may.wait()
+        return self._answer
+
+
+@pytest.mark.server
+async def test_a_call_that_failed_on_a_replaced_replica_ends_nothing_that_its_successor_asks(
+    shop: Shop, tmp_path: Path, template: Template
+) -> None:
+    """It is frozen beyond its lease while the model thinks; its successor repeats the call, once and within budget."""
+    database, planner = template.copy(), PlannerConfig(mode=PlannerMode.MODEL)
+    both = template.url(database.name)
+    failed = Waits(ModelFailed(reason=Reason.MODEL_AWAY, detail="no answer", spent=True, retry_after=10.0))
+    prose = Waits(ModelReply(raw="this is no plan", input_tokens=1, output_tokens=1, stop_reason="end_turn"))
+    async with (
+        rig(shop, tmp_path, url=both, model=failed, planner=planner) as one,
+        rig(shop, tmp_path, url=both, model=prose, planner=planner) as two,
+    ):
+        await alerted(shop, one)
+        (id_,) = await one.tools.store.open_ids()
+        before = asyncio.create_task(one.run(lambda i: len(i.model_calls) > 0 and i.model_calls[0].answered))
+        await asyncio.wait_for(failed.asked.wait(), 30)
+        frozen(one, id_)
+        behind(database).execute("UPDATE incidents SET lease_until = now() - interval '1 s'")
+        after = asyncio.create_task(two.run(ended))
+        await asyncio.wait_for(prose.asked.wait(), 30)
+        failed.may.set()
+        known = await before
+        assert not known.state.terminal, known.end
+        prose.may.set()
+        over = await after
+        assert over.end is not None
+        assert over.model_calls[0].raw, "what its successor heard is what counts"
+        assert over.model_calls[0].times == 2
+
+
+def frozen(life: Rig, id_: str) -> None:
+    """It renews nothing any more."""
+    leases = life.tools.store._database.leases
+    assert leases is not None
+    leases.forget(id_)

@@ -34,7 +34,7 @@ async def test_an_outcome_is_recorded_although_the_head_has_moved(store: Store) 
 
 async def test_an_outcome_is_recorded_once_and_the_first_one_stays(store: Store) -> None:
     incident, intent = await in_flight(store)
-    results = [an_outcome(intent, result) for result in (ev.Result.DONE, ev.Result.STUCK, ev.Result.ABSENT)]
+    results = [an_outcome(intent, result) for result in (ev.Result.DONE, ev.Result.REFUSED, ev.Result.ABSENT)]
     ends = await asyncio.gather(*(store.append_outcome(incident.id, result) for result in results))
     assert len({end.seq for end in ends}) == 1
     assert [entry.event.kind for entry in await store.entries(incident.id)].count("outcome") == 1
@@ -49,6 +49,22 @@ async def test_an_outcome_is_recorded_on_a_closed_incident(store: Store) -> None
     assert late.state is State.HANDED_OVER
     assert late.open_write is None
     assert late.seq == closed.seq + 1
+
+
+async def test_that_nobody_could_tell_gives_way_to_who_knows_that_it_was_applied(store: Store) -> None:
+    """A replica that was replaced wakes with its answer after its successor has given up finding out."""
+    incident, intent = await in_flight(store)
+    stuck = await store.append_outcome(incident.id, an_outcome(intent, ev.Result.STUCK))
+    over = await store.append(stuck, (ev.HandedOver(reason=Reason.OUTCOME_UNCLEAR, detail="lost"),))
+    absent = await store.append_outcome(incident.id, an_outcome(intent, ev.Result.ABSENT))
+    assert absent.seq == over.seq, "that it was not applied is said of one attempt alone"
+    known = await store.append_outcome(incident.id, an_outcome(intent))
+    assert intent.write.key in known.done_keys
+    assert [run.done for run in known.writes] == [True]
+    told = [entry.event for entry in await store.entries(incident.id)][-1]
+    assert isinstance(told, ev.Noted)
+    assert "was applied" in told.text
+    assert (await store.append_outcome(incident.id, an_outcome(intent))).seq == known.seq
 
 
 async def test_each_run_of_a_write_has_an_outcome_of_its_own(store: Store) -> None:

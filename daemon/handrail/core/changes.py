@@ -175,7 +175,7 @@ def _attempted(incident: Incident, event: ev.Attempted, at: datetime) -> Change:
 def _outcome(incident: Incident, event: ev.Outcome, at: datetime) -> Change:
 
     def ended(run: WriteRun) -> WriteRun:
-        if run.intent.write.key != event.key or not run.open:
+        if run.intent.write.key != event.key or not run.takes(event):
             return run
         return run.model_copy(update={"outcome": event, "ended_at": at})
 

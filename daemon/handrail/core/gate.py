@@ -82,6 +82,8 @@ def judge(facts: GateFacts, policy: Policy, own_namespace: str, write: Write, di
 
 
 def _stopped(facts: GateFacts, write: Write) -> Refusal | None:
+    if facts.switch.newer:
+        return Refusal(reason=Reason.STOPPED, detail=stops.of_newer(facts.switch))
     stop = stops.concerning(facts.switch, facts.incident, write.object.namespace)
     if stop is not None:
         return Refusal(reason=Reason.STOPPED, detail=stops.stopped(stop))

@@ -33,12 +33,12 @@ STORM_PATIENCE = timedelta(minutes=10)
 def next_move(
     incident: Incident, switch: Switch, policy: Policy, now: datetime, listens_since: datetime | None = None
 ) -> Move:
-    """Read it as: settle what is open, end what a person cancelled, obey the flags, end what nobody repeats any more
-    to this process, which `listens_since`, then go forward by state."""
+    """Read it as: settle what is open (a stop is told all the same), end what a person cancelled, obey the flags, end
+    what nobody repeats any more to this process, which `listens_since`, then go forward by state."""
     if incident.state.terminal:
         return Idle(waiting_for="nothing: it has ended")
     if incident.open_write is not None:
-        return Do(effect=Effect.SETTLE, patience=incident.open_write.at + ACT_PATIENCE)
+        return _told(incident, switch) or Do(effect=Effect.SETTLE, patience=incident.open_write.at + ACT_PATIENCE)
     if incident.cancelled is not None:
         return _hand_over(Reason.CANCELLED, f"cancelled by {incident.cancelled.by}: {incident.cancelled.why}")
     return (
@@ -63,12 +63,18 @@ def _under_flags(incident: Incident, switch: Switch, now: datetime) -> Move | No
         if now <= until:
             return Idle(waiting_for=f"{incident.taken_by}, who has taken it", until=until)
         return _hand_over(Reason.TAKEN_TOO_LONG, f"{incident.taken_by} took it and did not give it back")
+    stop, told = stops.concerning(switch, incident), _told(incident, switch)
+    if stop is not None and told is None:
+        return Idle(waiting_for=f"start, since {stops.stopped(stop)}")
+    return told
+
+
+def _told(incident: Incident, switch: Switch) -> Decided | None:
+    """What its thread has not heard yet of a stop that concerns it, or of its end."""
     stop, standing = stops.concerning(switch, incident), incident.stop
     if stop is not None and (standing is None or standing.reach != stop.reach):
         return Decided(events=(paused(incident, stop),))
-    if stop is not None:
-        return Idle(waiting_for=f"start, since {stops.stopped(stop)}")
-    if incident.paused:
+    if stop is None and incident.paused:
         lifted = switch.of(standing.reach) if standing else None
         return Decided(events=(ev.Resumed(by=lifted.by if lifted else ""),))
     return None

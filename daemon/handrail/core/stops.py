@@ -31,6 +31,12 @@ def concerns(reach: Reach, incident: Incident, namespace: str = "") -> bool:
             return any(base_of(step.step) == reach.name for step in steps)
 
 
+def of_newer(switch: Switch) -> str:
+    """Of stops that only a newer build can read; "" where there are none."""
+    named = one_line(", ".join(switch.newer), 300)
+    return f"a newer build stopped {named}: only that build knows what it concerns, and lifts it" if named else ""
+
+
 def stopped(stop: Stop | Paused) -> str:
     """Who stopped what and why, as a clause without a full stop; the person's reason stands last."""
     why = one_line(stop.why, 300).rstrip(".") or "no reason given"

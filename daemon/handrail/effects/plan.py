@@ -18,7 +18,7 @@ from handrail.effects.quiet import kept_off
 from handrail.effects.tools import Model, Tools
 from handrail.model import events as ev
 from handrail.model.config import PlannerMode
-from handrail.model.errors import Bug, Transient
+from handrail.model.errors import Bug, HeadMoved, Transient
 from handrail.model.incident import Incident, ModelCall
 from handrail.model.menu import Menu
 from handrail.model.plan import Brief, PlanProposal
@@ -133,6 +133,8 @@ def _over_budget(tools: Tools, incident: Incident, known: ModelCall | None, requ
 
 
 async def _call(tools: Tools, model: Model, incident: Incident, request: ModelRequest) -> tuple[Incident, ModelCall]:
+    """The answer is recorded wherever the journal's head is by then. Raises HeadMoved where anything else came in while
+    the model thought (a take, a stop, another replica that asks by now): what follows is decided from that."""
     name = tools.config.planner.model.name
     asked = ev.ModelAsked(request=request.hash, model=name, input_tokens=request.input_tokens)
     incident = await tools.store.append(incident, (asked,))
@@ -143,10 +145,13 @@ async def _call(tools: Tools, model: Model, incident: Incident, request: ModelRe
         blobs: dict[str, str] = {}
     else:
         answered, blobs = _recorded(request, reply.raw, reply.input_tokens, reply.output_tokens)
+    asked_at = incident.seq
     incident = await tools.store.answer_model(incident.id, answered, blobs)
     call = next(call for call in incident.model_calls if call.request == request.hash)
     if isinstance(reply, ModelFailed) and reply.retry_after is not None and _may_repeat(call):
         raise Transient(f"the model is away: {reply.detail}", retry_after=min(reply.retry_after, 60.0))
+    if incident.seq != asked_at + 1:
+        raise HeadMoved(f"{incident.id}: more than the answer came in since the model was asked")
     return incident, call
 
 

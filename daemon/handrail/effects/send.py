@@ -91,9 +91,10 @@ async def _end(tools: Tools, incident: Incident, outcome: ev.Outcome, held: Held
 
 def _may_still_land(incident: Incident, permit: Permit) -> bool:
     """An earlier attempt that names this very version, and whose answer was lost: what this one says is not said of
-    that one."""
+    that one. An eviction names no version: any earlier one may."""
     run = incident.open_write
-    return run is not None and permit.resource_version in run.attempts[:-1]
+    earlier = run.attempts[:-1] if run is not None else ()
+    return permit.resource_version in earlier or (permit.write.verb is Verb.EVICT and bool(earlier))
 
 
 async def _held(tools: Tools, incident: Incident, permit: Permit, held: Held) -> Incident:
@@ -212,7 +213,7 @@ async def _again(tools: Tools, incident: Incident, intent: ev.Intent, version: s
     key = intent.write.key
     if attempts(incident, key) >= MAX_ATTEMPTS:
         run = incident.open_write
-        if run is not None and version == run.attempts[-1]:
+        if run is not None and (version == run.attempts[-1] or intent.write.verb is Verb.EVICT):
             unclear = f"{intent.write.object} is as it was, and a lost {intent.write.verb} may still come"
             return await _end(tools, incident, _stuck(intent.write, unclear))
         spent = ev.Outcome(

@@ -77,6 +77,7 @@ def _again(reach: Reach) -> str:
 def _still(now: Switch) -> str:
     """What stands all the same, and how to lift it."""
     left = [f"{stops.stopped(stop)} ({stops.to_start(stop)})" for stop in now.stops]
+    left += [stops.of_newer(now)] if now.newer else []
     return f"; still on: {'; '.join(left)}" if left else ""
 
 
@@ -168,4 +169,6 @@ def _lines(switch: Switch) -> list[str]:
         since = f" since {stop.at:%Y-%m-%d %H:%M:%S} UTC" if stop.at else ""
         lines.append(f"STOPPED: {stop.reach}, by {who}{since}: {one_line(stop.why, 500) or 'no reason given'}")
         lines.append(f"goes on after {stops.to_start(stop)}")
+    if switch.newer:
+        lines.append(f"STOPPED: {stops.of_newer(switch)}")
     return lines or ["not stopped"]

@@ -87,6 +87,11 @@ class WriteRun(Value):
     def done(self) -> bool:
         return self.outcome is not None and self.outcome.result is Result.DONE
 
+    def takes(self, outcome: Outcome) -> bool:
+        """The first one stays; but that nobody can tell gives way to the word of who knows that it was applied."""
+        stuck = self.outcome is not None and self.outcome.result is Result.STUCK
+        return self.open or (stuck and outcome.result is Result.DONE)
+
 
 class Incident(Value):
     """`seq` is the journal's head that this was folded from; every decision commits only onto that head.

@@ -63,6 +63,8 @@ class Switch(Value):
     """
 
     pressed: tuple[Stop, ...] = ()
+    newer: tuple[str, ...] = ()
+    """Those that are on and whose reach only a newer build knows: whether they concern anything can't be told here."""
 
     @property
     def stops(self) -> tuple[Stop, ...]:

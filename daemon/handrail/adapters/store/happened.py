@@ -21,6 +21,7 @@ from handrail.adapters.store.watched_schema import happened
 from handrail.model.arrival import Arrival
 from handrail.model.finding import Finding
 from handrail.model.occurrence import Occurrence, is_event, occurrence
+from handrail.model.value import digest
 
 Judge = Callable[[tuple[Occurrence, ...], datetime], tuple[Finding, ...]]
 """What the detectors say of the events of one thing."""
@@ -33,6 +34,10 @@ def nothing(_events: tuple[Occurrence, ...], _now: datetime) -> tuple[Finding, .
 
 KEPT = timedelta(hours=1)
 """As long as Kubernetes itself keeps events by default."""
+
+KEY_BYTES = 512
+"""Of one part of a row's key; PostgreSQL's index takes 2,704 for all of them, and a collector may send more. A pod's
+longest name with its namespace, kind and UID has less."""
 
 _LOCKS, _BUCKETS = 472_611, 64
 """PostgreSQL's advisory locks: polls about the same thing come one after the other, so that each sees the others'."""
@@ -62,7 +67,7 @@ class Happened:
             {
                 "cluster": self._tx.cluster,
                 "thing": thing,
-                "uid": uid,
+                "uid": _key(uid),
                 "times": one.times,
                 "seen_at": one.seen_at,
                 "data": one.model_dump_json(),
@@ -125,4 +130,8 @@ async def _one_after_the_other(tx: Tx, things: Iterable[str]) -> None:
 def _thing(arrival: Arrival) -> str:
     """A pod of the same name with another UID is another thing. What names no object is known by its identity."""
     target, cluster = arrival.target, arrival.alert.cluster
-    return f"{cluster} {target} {target.uid}" if target else f"{cluster} {arrival.identity}"
+    return _key(f"{cluster} {target} {target.uid}" if target else f"{cluster} {arrival.identity}")
+
+
+def _key(text: str) -> str:
+    return text if len(text.encode()) <= KEY_BYTES else digest(text)

@@ -16,7 +16,7 @@ from handrail.adapters.store.schema import journal
 from handrail.adapters.store.stop import latch
 from handrail.core.gate import attempts
 from handrail.model.errors import Bug
-from handrail.model.events import ModelAnswered, Outcome
+from handrail.model.events import ModelAnswered, Noted, Outcome, Result
 from handrail.model.incident import Incident
 from handrail.model.switch import Stop
 
@@ -36,11 +36,17 @@ async def append_outcome(tx: Tx, id_: str, outcome: Outcome, beside: Beside, act
     run = incident.run_of(outcome.key)
     if run is not None and beside.attempt not in (None, attempts(incident, outcome.key)):
         return incident
-    unknown = run.open if run is not None else await _in_flight_before(tx, id_, outcome.key)
-    return await extend(tx, incident, (outcome,), actor) if unknown else incident
+    unknown = run.takes(outcome) if run is not None else await _in_flight_before(tx, id_, outcome)
+    if not unknown:
+        return incident
+    known = (_KNOWN,) if run is not None and not run.open else ()
+    return await extend(tx, incident, (outcome, *known), actor)
 
 
-async def _in_flight_before(tx: Tx, id_: str, key: str) -> bool:
+_KNOWN = Noted(text="It is known by now: the write of which nobody could tell was applied.")
+
+
+async def _in_flight_before(tx: Tx, id_: str, outcome: Outcome) -> bool:
     """A write of an earlier round is no longer in the fold, but still in the journal."""
     of_writes = select(journal.c.kind, journal.c.data).where(
         journal.c.incident == id_, journal.c.kind.in_(("intent", "outcome"))
@@ -48,11 +54,11 @@ async def _in_flight_before(tx: Tx, id_: str, key: str) -> bool:
     last = ""
     for kind, text in await tx.conn.execute(of_writes.order_by(journal.c.seq)):
         data = json.loads(text)
-        if (data["write"]["key"] if kind == "intent" else data["key"]) == key:
-            last = kind
+        if (data["write"]["key"] if kind == "intent" else data["key"]) == outcome.key:
+            last = kind if kind == "intent" else data["result"]
     if not last:
-        raise Bug(f"{id_}: an outcome of {key}, which was never intended")
-    return last == "intent"
+        raise Bug(f"{id_}: an outcome of {outcome.key}, which was never intended")
+    return last == "intent" or (last == Result.STUCK and outcome.result is Result.DONE)
 
 
 async def answer_model(tx: Tx, id_: str, answered: ModelAnswered, actor: str) -> Incident:

@@ -33,17 +33,20 @@ async def switch_now(tx: Tx, *, locked: bool = False) -> Switch:
 
 async def _read(tx: Tx, found: Row[Any], *, locked: bool = False) -> Switch:
     rows = select(stops).order_by(stops.c.scope, stops.c.name)
-    presses = {
-        Reach(scope=Scope(row.scope), name=row.name): _press(row)
-        for row in await tx.conn.execute(rows.with_for_update(read=True) if locked else rows)
-    }
+    all_of_them = list(await tx.conn.execute(rows.with_for_update(read=True) if locked else rows))
+    presses = {reach: _press(row, reach) for row in all_of_them if (reach := _reach(row))}
+    newer = tuple(f"{row.scope} {row.name}" for row in all_of_them if row.stopped and _reach(row) is None)
     if found.head != found.known_head:
         presses[EVERYTHING] = Stop(on=found.stopped, by=found.by, why=found.why, at=found.at)
-    return Switch(pressed=tuple(sorted(presses.values(), key=_place)))
+    return Switch(pressed=tuple(sorted(presses.values(), key=_place)), newer=newer)
 
 
-def _press(row: Row[Any]) -> Stop:
-    reach = Reach(scope=Scope(row.scope), name=row.name)
+def _reach(row: Row[Any]) -> Reach | None:
+    """None where a newer build pressed it: the word is not ours to read, and not to be taken for another."""
+    return Reach(scope=Scope(row.scope), name=row.name) if row.scope in _ORDER else None
+
+
+def _press(row: Row[Any], reach: Reach) -> Stop:
     return Stop(reach=reach, on=row.stopped, by=row.by, why=row.why, at=row.at)
 
 
@@ -62,11 +65,13 @@ async def press(tx: Tx, pressed: Stop) -> Switch:
     others = [stop for stop in before.pressed if stop.reach != pressed.reach]
     for stop in (pressed, *(other for other in others if other.reach == EVERYTHING)):
         await _keep(tx, stop)
-    after = Switch(pressed=tuple(sorted((pressed, *others), key=_place)))
+    after = Switch(pressed=tuple(sorted((pressed, *others), key=_place)), newer=before.newer)
     shown = next(iter(after.stops), pressed)
     told = {"by": shown.by, "why": shown.why, "at": shown.at}
     head = rows[-1]["seq"]
-    await tx.conn.execute(update(switch).values(stopped=bool(after.stops), **told, head=head, known_head=head))
+    await tx.conn.execute(
+        update(switch).values(stopped=bool(after.stops or after.newer), **told, head=head, known_head=head)
+    )
     return after
 
 

@@ -16,6 +16,10 @@ NOT_OURS = frozenset({"42501", "42P01"})
 """PostgreSQL's words for a right or a table that somebody has taken away: they may come back."""
 
 
+TOO_LARGE = "54"
+"""PostgreSQL's class of errors for what passes a limit of its own: sent again, it would again."""
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Raises Transient where it may pass, Bug where our own statement was wrong."""
@@ -24,11 +28,17 @@ def translated() -> Iterator[None]:
     except (ProgrammingError, DataError, IntegrityError) as ours:
         if getattr(ours.orig, "sqlstate", None) in NOT_OURS:
             raise _away(ours) from ours
-        raise Bug(f"the store said something wrong to its database: {ours.orig}") from ours
+        raise _ours(ours) from ours
     except (DBAPIError, NoConnection) as away:
+        if str(getattr(getattr(away, "orig", None), "sqlstate", None)).startswith(TOO_LARGE):
+            raise _ours(away) from away
         raise _away(away) from away
     except BadConfig as no_password:
         raise Transient(f"the store can't be reached: {no_password}", retry_after=RETRY_SECONDS) from no_password
+
+
+def _ours(error: Exception) -> Bug:
+    return Bug(f"the store said something wrong to its database: {getattr(error, 'orig', error)}")
 
 
 def _away(error: Exception) -> Transient:

@@ -16,9 +16,13 @@ from handrail.model.errors import Permanent, Transient
 
 log = structlog.get_logger("telling")
 
+AWAY = "store_away"
 LOOK_SECONDS = 5.0
 PATIENCE = timedelta(seconds=15)
 """A restart of the database is over by then."""
+
+START_SECONDS = 15.0
+"""How long the end of a process that can't start is held up for it to be told."""
 
 AGAIN = timedelta(seconds=60)
 """Until it is tried again where the webhook did not take it."""
@@ -65,7 +69,7 @@ class StoreWatch:
         if self._told or self._now() - self._since < PATIENCE:
             return
         self._told = await self._said(
-            "store_away", f"the database does not answer: nothing is written to the cluster until it does ({why[:300]})"
+            AWAY, f"the database does not answer: nothing is written to the cluster until it does ({why[:300]})"
         )
 
     async def _said(self, state: str, status: str) -> bool:
@@ -74,18 +78,32 @@ class StoreWatch:
         if self._now() < self._again:
             return False
         try:
-            await self._hook.send(
-                {
-                    "incident": "",
-                    "state": state,
-                    "title": "Handrail's database",
-                    "target": self._replica,
-                    "status": status,
-                    "next_action": "see that the database is up and can be reached" if state == "store_away" else "",
-                }
-            )
+            await self._hook.send(_payload(state, status, self._replica))
         except (Transient, Permanent) as refused:
             self._again = self._now() + AGAIN
             log.error("nor did the webhook take it", why=str(refused))
             return False
         return True
+
+
+async def say_at_start(hook: Hook | None, why: str) -> None:
+    """Of a process that ends since it can't use its database; at once, since there is no later. Never raises."""
+    if hook is None:
+        return
+    status = f"the database can't be used, so the daemon does not start and nothing is written: {why[:300]}"
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            await hook.send(_payload(AWAY, status, ""))
+    except (Transient, Permanent, TimeoutError) as refused:
+        log.error("nor did the webhook take it", why=str(refused))
+
+
+def _payload(state: str, status: str, replica: str) -> dict[str, str]:
+    return {
+        "incident": "",
+        "state": state,
+        "title": "Handrail's database",
+        "target": replica,
+        "status": status,
+        "next_action": "see that the database is up and can be reached" if state == AWAY else "",
+    }
