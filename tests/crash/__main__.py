@@ -24,12 +24,13 @@ from tests.servers.kafka import KafkaServer
 
 KINDS = ("kills", "worse", "acts", "kafka", "kills-postgres", "replicas", "many", "builds")
 SHARED = {"kills-postgres", "replicas", "many", "builds"}
-PAIRS: tuple[tuple[Fault, Fault], ...] = (
+PAIRS: tuple[tuple[Fault, Fault | None], ...] = (
     (Fault("frozen", "intent"), Fault("restarted", "sent")),
     (Fault("frozen", "approved"), Fault("cut off", "sent")),
     (Fault("restarted", "intent"), Fault("cut off", "intent")),
     (Fault("cut off", "approved"), Fault("restarted", "approved")),
     (Fault("gone", "approved"), Fault("gone", "approved")),
+    (Fault("frozen", faults.ASKED), None),
 )
 
 Job = Callable[[], Awaitable[Sequence[Verdict]]]

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tests.crash.kills import REPAIRED, TAKEN_BACK, Stage, over
@@ -31,6 +31,9 @@ WORDS: dict[What, str] = {
 
 AFTERWARDS = 4.0
 """Seconds for one that wakes up to do what it should not."""
+
+ASKED = "model_asked"
+"""Who asked is replaced, and its successor may repeat the call once: neither knows what the other heard."""
 
 AWAY = 20.0
 """Seconds: longer than a lease."""
@@ -95,7 +98,8 @@ async def replicas(stage: Stage, base: Postgres, main: Fault, back: Fault | None
     async with scene(stage.plane, stage.kafka, stage.folder / name, (url, url)) as at:
         await at.prepare(BAD)
         await at.replicas[0].start()
-        verdicts = [await _befallen(at, (base, database), main, (at.alert, REPAIRED))]
+        repaired = replace(REPAIRED, asks=2) if main.at == ASKED else REPAIRED
+        verdicts = [await _befallen(at, (base, database), main, (at.alert, repaired))]
         if back is not None:
             await _alone(at)
             rows = await at.drive(lambda rows: over(rows, 1), "the repair")
