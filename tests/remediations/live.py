@@ -32,6 +32,9 @@ from tests.servers.process import wait_until
 CATALOGUE = catalogue()
 GOOD, BAD = "registry.example/checkout:1.0", "registry.example/checkout:1.1-crash"
 
+TRIES = 200
+"""Of one write whose object moves in between: on a busy machine most of them conflict, and none of that is judged."""
+
 
 class Live:
     """A world on the API server; each write is dry-run first, as the reconciler does."""
@@ -59,7 +62,7 @@ class Live:
         """Status moves the version while pods come and go: look again and send anew, as after a conflict."""
         self._sent += 1
         stamped = write.model_copy(update={"key": key_of("inc-live", 1, self._sent, Direction.DO, write)})
-        for _ in range(10):
+        for _ in range(TRIES):
             tried = await self.tried(stamped)
             assert isinstance(tried, DryRun), tried
             permit = Permit(incident="inc-live", write=stamped, resource_version=tried.resource_version, attempt=1)
@@ -70,7 +73,7 @@ class Live:
 
     async def tried(self, write: Write) -> DryRun | Refusal:
         """The dry-run; one that moves faster than it can be tried is tried again, as the daemon does."""
-        for _ in range(10):
+        for _ in range(TRIES):
             with suppress(Transient):
                 return await self.hands.dry_run(write)
         raise AssertionError(f"{write.object} never stands still")

@@ -22,7 +22,7 @@ from handrail.model.switch import Permit
 from handrail.model.value import Raw
 from handrail.model.write import Direction, Verb, Write, key_of
 from tests.remediations.contract import params_of, staying
-from tests.remediations.live import CATALOGUE, Live, living
+from tests.remediations.live import CATALOGUE, TRIES, Live, living
 from tests.remediations.live_cases import LIVE_CASES, LiveCase, Scene, now_of, played, seen_to_pass, shifted, where
 from tests.remediations.test_every_step import FOREIGN
 from tests.servers.api import JSON_PATCH
@@ -146,7 +146,7 @@ async def sent_twice(world: Live, write: Write, number: int) -> None:
 
 
 async def applied(world: Live, stamped: Write) -> Permit:
-    for _ in range(20):
+    for _ in range(TRIES):
         dry = await dried(world, stamped)
         permit = Permit(incident="inc-live", write=stamped, resource_version=dry.resource_version, attempt=1)
         sent = await world.hands.send(permit)
