@@ -125,7 +125,10 @@ def thieves(control_plane: Cluster) -> Iterator[Thieves]:
     for one in found:
         api.apply(f"{collection(one)}/{one['metadata']['name']}", one)
     stolen = Thieves(control_plane)
-    wait_until(lambda: stolen.restarts(stolen.strong, "StatefulSet").status == 403, 30, "the admission policy at work")
+    # By its words: until the binding is in force, RBAC denies too.
+    denied = lambda: "Handrail may not" in stolen.restarts(stolen.strong, "StatefulSet").text  # noqa: E731
+    wait_until(denied, 60, "the admission policy at work")
+    wait_until(lambda: stolen.restarts(stolen.ours, "Deployment").ok, 60, "the rights of ours")
     pods, owners = f"/api/v1/namespaces/{SHOP}/pods", {"ReplicaSet", "StatefulSet"}
 
     def seen() -> set[str]:

@@ -42,7 +42,7 @@ class Account:
         return handrail(*words, "--cluster", "--kubeconfig", self.kubeconfig, "--name", NAME)
 
     def waits(self, namespace: str, status: int) -> str:
-        wait_until(lambda: self.scale(namespace).status == status, 15, f"status {status} in {namespace}")
+        wait_until(lambda: self.scale(namespace).status == status, 60, f"status {status} in {namespace}")
         return self.scale(namespace).text
 
 

@@ -230,7 +230,7 @@ def test_a_budget_does_not_hold_a_delete_but_holds_an_eviction(thieves: Thieves)
     thieves.admin.apply(path, budget)
     try:
         observed = lambda: "observedGeneration" in thieves.admin.get(path).get("status", {})  # noqa: E731
-        wait_until(observed, 20, "the budget counted")
+        wait_until(observed, 60, "the budget counted")
         (evicts,) = MAY["evict_pod"].values()
         of_the_workload = json.loads(json.dumps(evicts[0].body).replace("bare", "pod").replace("pod_uid", "uid"))
         eviction = Try("POST", evicts[0].path.replace("bare", "pod"), of_the_workload)
@@ -246,7 +246,7 @@ def test_the_stop_of_a_namespace_holds_a_thief_too(thieves: Thieves) -> None:
     (tries, *_) = MAY["rollout_undo"].values()
     thieves.admin.call("PATCH", path, {"metadata": {"annotations": {"handrail.dev/stop": "stolen"}}}, MERGE)
     try:
-        wait_until(lambda: thieves.does("rollout_undo", tries[0]).status == 403, 10, "the stop")
+        wait_until(lambda: thieves.does("rollout_undo", tries[0]).status == 403, 60, "the stop")
     finally:
         thieves.admin.call("PATCH", path, {"metadata": {"annotations": {"handrail.dev/stop": None}}}, MERGE)
-    wait_until(lambda: thieves.does("rollout_undo", tries[0]).ok, 10, "the end of the stop")
+    wait_until(lambda: thieves.does("rollout_undo", tries[0]).ok, 60, "the end of the stop")

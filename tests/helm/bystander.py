@@ -70,7 +70,7 @@ class Bystander:
 
 
 def _account(cluster: Cluster, namespace: str, name: str) -> Api:
-    """Its token; it may do in its namespace what the role `admin` may."""
+    """Its token; it may do in its namespace what the role `admin` may, and may so by now."""
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}"
     meta = {"name": name, "namespace": namespace}
     cluster.api.apply(path, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
@@ -82,4 +82,7 @@ def _account(cluster: Cluster, namespace: str, name: str) -> Api:
         "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
     }
     cluster.api.apply(f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings/{name}", binding)
+    user = f"system:serviceaccount:{namespace}:{name}"
+    for group, resource in (("", "pods"), ("", "configmaps"), ("apps", "deployments")):
+        cluster.until_allowed(user, "patch", resource, group=group, namespace=namespace)
     return cluster.as_token(cluster.service_account_token(namespace, name))

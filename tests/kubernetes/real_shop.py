@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ class Shop:
         self.plane.api.patch(self.path, {"metadata": {"labels": {"touched": uuid.uuid4().hex[:8]}}})
 
     def account(self, name: str, rules: list[Raw]) -> str:
-        """A service account with these rules in the namespace; its token."""
+        """A service account with these rules in the namespace, in force by now; its token."""
         rbac = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{self.namespace}"
         meta = {"name": name, "namespace": self.namespace}
         api = self.plane.api
@@ -59,6 +60,10 @@ class Shop:
         role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name}
         subject = {"kind": "ServiceAccount", "name": name, "namespace": self.namespace}
         api.post(f"{rbac}/rolebindings", {"metadata": meta, "roleRef": role, "subjects": [subject]})
+        user = f"system:serviceaccount:{self.namespace}:{name}"
+        for rule in rules:
+            for group, resource, verb in itertools.product(rule["apiGroups"], rule["resources"], rule["verbs"]):
+                self.plane.until_allowed(user, verb, resource, group=group, namespace=self.namespace)
         return self.plane.service_account_token(self.namespace, name)
 
     def as_token(self, token: str) -> KubernetesConfig:

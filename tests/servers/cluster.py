@@ -15,6 +15,9 @@ from tests.servers.kubeconfig import read_kubeconfig, write_kubeconfig
 from tests.servers.pins import Missing
 from tests.servers.process import drop_work_dir, new_work_dir, wait_until
 
+PATIENCE = 120.0
+"""Seconds for a controller to do its first work; several control planes may be starting on one machine."""
+
 
 class Cluster:
     """`api` is the administrator's client; `kubeconfig`, `url` and `ca_file` are for other clients."""
@@ -35,7 +38,7 @@ class Cluster:
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
         self.api.apply(f"/api/v1/namespaces/{name}", body)
         account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-        wait_until(lambda: self.api.call("GET", account).ok, 30, f"default service account in {name}")
+        wait_until(lambda: self.api.call("GET", account).ok, PATIENCE, f"default service account in {name}")
 
     def service_account_token(self, namespace: str, name: str, seconds: int = 3600) -> str:
         """A bound token of an existing service account, through TokenRequest; at least 600 seconds."""
@@ -43,6 +46,16 @@ class Cluster:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
         return str(self.api.post(path, body)["status"]["token"])
+
+    def until_allowed(self, user: str, verb: str, resource: str, *, group: str = "", namespace: str = "") -> None:
+        """Wait until a right that was granted is in force: the authorizer follows its objects by watches."""
+        asked = {"verb": verb, "group": group, "resource": resource, "namespace": namespace}
+        spec = {"user": user, "groups": ["system:authenticated"], "resourceAttributes": asked}
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+        path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+        wait_until(
+            lambda: bool(self.api.post(path, body)["status"]["allowed"]), PATIENCE, f"{user} to {verb} {resource}"
+        )
 
     def kubeconfig_for(self, token: str, name: str) -> Path:
         """A kubeconfig file for this token."""
@@ -64,7 +77,7 @@ class Cluster:
             "status": {"capacity": capacity, "allocatable": capacity},
         }
         self.api.post("/api/v1/nodes", node)
-        wait_until(lambda: self._usable(name), 30, f"node {name} ready")
+        wait_until(lambda: self._usable(name), PATIENCE, f"node {name} ready")
 
     def set_logs(
         self,

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from tests.servers import audit, certificates, flags, kwok_logs, kwok_stages, pins
 from tests.servers.api import Api
-from tests.servers.cluster import Cluster
+from tests.servers.cluster import PATIENCE, Cluster
 from tests.servers.kubeconfig import write_kubeconfig
 from tests.servers.process import Process, accepts, drop_work_dir, free_port, new_work_dir, wait_until
 
@@ -79,11 +79,11 @@ class ControlPlane(Cluster):
     def _start(self) -> None:
         for name in ("etcd", "kube-apiserver"):
             self.processes[name].start()
-        wait_until(lambda: self.api.call("GET", "/api/v1/namespaces/default").ok, 30, "namespace default")
+        wait_until(lambda: self.api.call("GET", "/api/v1/namespaces/default").ok, PATIENCE, "namespace default")
         # Before KWOK starts: it reads these kinds, and without them it does not come up.
         for definition in kwok_logs.definitions():
             self.api.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
-        wait_until(self._log_kinds_served, 30, "KWOK's kinds for logs")
+        wait_until(self._log_kinds_served, PATIENCE, "KWOK's kinds for logs")
         for name in ("kube-controller-manager", "kube-scheduler", "kwok"):
             self.processes[name].start()
         self.ensure_namespace("default")

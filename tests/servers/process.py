@@ -114,7 +114,7 @@ class Process:
     def alive(self) -> bool:
         return self._child is not None and self._child.poll() is None
 
-    def start(self, timeout: float = 90) -> None:
+    def start(self, timeout: float = 180) -> None:
         """Start and wait for readiness; raises StartError."""
         if self.alive:
             raise ValueError(f"{self.name} is already running")
