@@ -26,7 +26,8 @@ from tests.factories import (
 )
 from tests.store.driving import behind, walk
 
-SHORT = Access(lease_seconds=1.5)
+SHORT = Access(lease_seconds=4.5)
+"""Short enough to be seen ending, and long enough that a machine that stalls for a second or two costs no lease."""
 
 
 @pytest.fixture
