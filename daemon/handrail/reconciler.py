@@ -50,14 +50,21 @@ async def on_requests(tools: Tools, records: Sequence[Record]) -> tuple[Received
     read: sent again, it would break us again."""
     try:
         return await take_in.receive_posted(tools, records)
+    except Bug as broken:
+        log.exception("broken by a request")
+        return await _each_alone(tools, records, broken)
     except HandrailError:
         raise
     except Exception as broken:
         log.exception("broken by a request")
-        if len(records) > 1:
-            return tuple([(await on_requests(tools, [record]))[0] for record in records])
-        poison = _poison(tools, records, broken)
-        return (Received(record=records[0], refused=Undecoded(reason=Reason.BROKEN, detail=poison.detail)),)
+        return await _each_alone(tools, records, broken)
+
+
+async def _each_alone(tools: Tools, records: Sequence[Record], broken: Exception) -> tuple[Received, ...]:
+    if len(records) > 1:
+        return tuple([(await on_requests(tools, [record]))[0] for record in records])
+    poison = _poison(tools, records, broken)
+    return (Received(record=records[0], refused=Undecoded(reason=Reason.BROKEN, detail=poison.detail)),)
 
 
 def _poison(tools: Tools, records: Sequence[Record], broken: Exception) -> Undecodable:
@@ -104,7 +111,7 @@ async def _advance(tools: Tools, incident_id: str) -> float | None:
     if incident is None or incident.state.terminal:
         return None
     switch, policy = await tools.store.switch(), tools.policy.last_good()
-    if switch.newer:
+    if switch.newer and incident.open_write is None:
         raise UnknownEvent(f"{stops.of_newer(switch)}; what is open is left to it")
     move = next_move(incident, switch, policy, tools.now(), tools.listens_since)
     if isinstance(move, Idle):

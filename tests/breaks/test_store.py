@@ -156,7 +156,7 @@ async def test_a_daemon_that_cant_use_its_database_at_the_start_says_so_by_webho
                 raise AssertionError("it has started")
         (post,) = hook.posts
         assert (post.body["state"], post.body["next_action"]) == (
-            "store_away",
-            "see that the database is up and can be reached",
+            "store_unusable",
+            "do what the status says; the process's own log has it too",
         )
         assert "does not start" in post.body["status"]

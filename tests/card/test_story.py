@@ -13,7 +13,7 @@ from handrail.core.move import Decided
 from handrail.core.report import MOST, report
 from handrail.core.report_times import times
 from handrail.core.saga import next_move
-from handrail.core.standing import status
+from handrail.core.standing import half_done, status
 from handrail.core.story import line
 from handrail.model import events as ev
 from handrail.model.approval import Person
@@ -289,6 +289,15 @@ def test_what_failed_before_it_wrote_anything_is_not_told_as_taken_back(before: 
 def test_while_it_is_taken_back_what_is_still_in_place_is_said() -> None:
     assert "Still in place: set the template of revision 1." in status(j.incident(j.WORSE), j.T0)
     assert status(j.incident(j.UNDONE), j.T0).startswith("What was done has been taken back, because of ")
+
+
+def test_what_is_known_late_to_have_been_taken_back_is_no_longer_said_to_be_in_place() -> None:
+    """An undo of which nobody could tell, and then somebody could: the incident had ended by then."""
+    stuck, late = (j.outcome(result, Direction.UNDO) for result in (ev.Result.STUCK, ev.Result.DONE))
+    over = (*j.WORSE, j.intent(Direction.UNDO), stuck, j.handed_over(Reason.OUTCOME_UNCLEAR, "lost"))
+    assert "Nobody can tell yet whether this was applied" in half_done(j.incident(over))
+    known = j.incident((*over, late, ev.Noted(text="It is known by now.")))
+    assert half_done(known) == "What was done has been taken back."
 
 
 def test_what_is_half_done_stands_at_the_head_of_the_report() -> None:

@@ -19,7 +19,7 @@ from handrail.adapters.store import Store
 from handrail.model.errors import Bug, Undecodable
 from handrail.model.reason import Reason
 from handrail.model.record import Record
-from handrail.reconciler import on_records
+from handrail.reconciler import on_records, on_requests
 from tests.decode.records import AT, EXAMPLES
 from tests.factories import FakeTime
 from tests.reconciler.rig import Rig, Shop, rig
@@ -86,3 +86,12 @@ async def test_what_a_database_says_of_one_record_buries_that_record(shop: Shop,
         with pytest.raises(Undecodable) as buried:
             await on_records(told.tools, [record])
         assert buried.value.reason == Reason.BROKEN
+
+
+async def test_what_a_database_says_of_one_posted_body_refuses_that_body(shop: Shop, tmp_path: Path) -> None:
+    async with rig(shop, tmp_path) as life:
+        tools = replace(life.tools, store=Upset(life.tools.store))  # type: ignore[arg-type]
+        value = (EXAMPLES / "otlp_logs_alert.json").read_bytes()
+        posted = [Record(topic="otlp", partition=0, offset=0, value=value, at=life.tools.now()) for _ in range(2)]
+        received = await on_requests(tools, posted)
+        assert [one.refused and one.refused.reason for one in received] == [Reason.BROKEN] * 2

@@ -12,7 +12,7 @@ from handrail.adapters.store.chain import entry_hash
 from handrail.loop import Reconciler
 from handrail.model.incident import State
 from handrail.model.switch import Reach, Scope
-from tests.breaks.worlds import alerted
+from tests.breaks.worlds import alerted, lossy
 from tests.reconciler.rig import LOCAL, Rig, Shop, asking, ended, rig
 from tests.store.places import behind
 
@@ -61,16 +61,33 @@ async def test_a_stop_that_only_a_newer_build_can_read_leaves_all_to_it_and_stop
         waiting = await life.run(asking)
         row = f"('workload', 'Deployment shop/checkout', 1, 'cli:sre', 'freeze', '{AT}')"
         behind(tmp_path / "handrail.db").execute(f"INSERT INTO stops VALUES {row}")
-        assert (await life.answer("approve")).ok
+        no = await life.answer("approve")
+        assert (no.ok, "a newer build stopped" in no.message) == (False, True)
         (said,) = await looked_at(life)
         assert "a newer build stopped workload Deployment shop/checkout" in said
         after = await life.the_incident()
-        assert (after.state, after.end, after.writes) == (State.EXECUTING, None, ())
-        assert any("a newer build stopped" in line for line in (await life.desk.status())["lines"])
+        assert (after.state, after.end, after.writes) == (State.ASKING, None, ())
+        status = await life.desk.status()
+        assert any("a newer build stopped" in line for line in status["lines"])
+        assert status["stops_of_newer_builds"] == ["workload Deployment shop/checkout"]
         shops = Reach(scope=Scope.NAMESPACE, name="shop")
         assert (await life.desk.switch(True, LOCAL, "mine", shops)).ok
         lifted = await life.desk.switch(False, LOCAL, "", shops)
         assert "still on: a newer build stopped" in lifted.message
         behind(tmp_path / "handrail.db").execute("DELETE FROM stops WHERE scope = 'workload'")
-        done = await life.run(ended)
+        done = await life.run(ended, approve=True)
         assert (waiting.id, done.state) == (done.id, State.RESOLVED)
+
+
+async def test_what_became_of_a_write_is_found_out_also_under_a_stop_of_a_newer_build(
+    shop: Shop, tmp_path: Path
+) -> None:
+    """A stop blocks new intents, never results (design, state rule 8)."""
+    async with rig(shop, tmp_path) as plain:
+        life = lossy(plain, [], after=frozenset({1}))
+        await alerted(shop, life)
+        await life.run(lambda i: i.open_write is not None, approve=True)
+        row = f"('workload', 'x', 1, 'cli:sre', 'freeze', '{AT}')"
+        behind(tmp_path / "handrail.db").execute(f"INSERT INTO stops VALUES {row}")
+        known = await life.run(lambda i: i.open_write is None, minutes=1)
+        assert [run.done for run in known.writes] == [True]

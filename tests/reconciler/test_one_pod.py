@@ -199,11 +199,12 @@ async def test_killed_after_any_commit_it_is_replaced_once_all_the_same(
 
 @dataclass
 class Elusive:
-    """The first eviction is lost on its way; the pod moves before the second, and the third ends as `third` says."""
+    """The first eviction is lost on its way; the pod moves before the second, and the third ends as `third` says: None
+    where somebody has changed the pod by then."""
 
     hands: Hands
     shop: Shop
-    third: Sent
+    third: Sent | None
     sends: int = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -217,16 +218,24 @@ class Elusive:
             case 2:
                 uid = permit.write.object.uid
                 pod = next(pod for pod in await pods(self.shop) if pod["metadata"]["uid"] == uid)
+                where = f"{PODS}/{pod['metadata']['name']}"
                 pod["status"]["message"] = "another word of its kubelet"
-                await self.shop.call("PUT", f"{PODS}/{pod['metadata']['name']}/status", pod)
+                await self.shop.call("PUT", f"{where}/status", pod)
+                if self.third is None:
+                    labelled = [{"op": "add", "path": "/metadata/labels/touched", "value": "yes"}]
+                    await self.shop.call("PATCH", where, labelled, "application/json-patch+json")
                 return Sent(answer=Answer.CONFLICT)
             case _:
+                assert self.third is not None
                 return self.third
 
 
-@pytest.mark.parametrize("third", [Sent(answer=Answer.REFUSED, reason=Reason.DENIED), Sent(answer=Answer.CONFLICT)])
+THIRDS = (Sent(answer=Answer.REFUSED, reason=Reason.DENIED), Sent(answer=Answer.CONFLICT), None)
+
+
+@pytest.mark.parametrize("third", THIRDS, ids=["refused", "conflict", "changed"])
 async def test_an_eviction_that_was_lost_may_land_whatever_version_a_later_one_was_sent_at(
-    shop: Shop, tmp_path: Path, third: Sent
+    shop: Shop, tmp_path: Path, third: Sent | None
 ) -> None:
     """It names none: what is answered to a later attempt is not said of it."""
     allow(tmp_path)

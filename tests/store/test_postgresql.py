@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from sqlalchemy import text
 
 from handrail.adapters.store import Access, Duty, Store, Telling
 from handrail.adapters.store.schema import SCHEMA
 from handrail.adapters.store.upgrading import look_at_store, upgrade_store
 from handrail.cli import cli
-from handrail.model.errors import BadConfig, Transient
+from handrail.model.errors import BadConfig, Bug, Transient
 from handrail.model.incident import State
 from tests.factories import CLUSTER, FakeTime, a_saga, an_alert, an_intent
 from tests.servers.fixtures import running
@@ -53,6 +54,24 @@ def role(path: Path, template: Template, tmp_path: Path) -> Iterator[Role]:
     yield Role(name, file, template.url(path.name, name).split("?")[0])
     behind(path).execute(f"DROP OWNED BY {name}")
     behind(path).execute(f"DROP ROLE {name}")
+
+
+async def test_what_somebody_has_taken_away_is_waited_for_and_buries_no_record(
+    url: str, path: Path, time: FakeTime
+) -> None:
+    """A column that a migration or a hand has dropped is no record's fault; what passes a limit of the server's is."""
+    store = await Store.open(url, cluster=CLUSTER, clock=time)
+    try:
+        behind(path).execute("ALTER TABLE incidents RENAME COLUMN identity TO was_identity")
+        with pytest.raises(Transient, match="away"):
+            await arrive(store, an_alert())
+        behind(path).execute("ALTER TABLE incidents RENAME COLUMN was_identity TO identity")
+        assert await arrive(store, an_alert())
+        row = "INSERT INTO targets SELECT string_agg(md5(n::text), '') FROM generate_series(1, 400) AS n"
+        with pytest.raises(Bug, match="index row"):
+            await store._database.write(lambda tx: tx.conn.execute(text(row)))
+    finally:
+        await store.close()
 
 
 async def test_the_daemons_role_does_all_that_the_daemon_does_and_can_not_change_the_journal(

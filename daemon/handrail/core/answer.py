@@ -80,6 +80,8 @@ def hold(
 def stopped_since(incident: Incident, switch: Switch) -> Refusal | None:
     """Of an approval that comes after a stop, but before its incident was told of it."""
     stop = stops.concerning(switch, incident)
+    if stop is None and switch.newer:
+        return _no(Reason.STOPPED, stops.of_newer(switch))
     return _after_start(stop) if stop is not None else None
 
 

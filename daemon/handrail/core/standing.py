@@ -6,6 +6,8 @@ is it doing? What is half-done is always said.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
 from datetime import datetime
 
 from handrail.core import stops, storm
@@ -67,9 +69,19 @@ def next_action(incident: Incident, now: datetime) -> str:
 
 def still_in_place(incident: Incident) -> tuple[str, ...]:
     """What was written and has not been taken back, over all rounds, oldest first."""
-    undone = set(incident.undone_steps)
+    undone = {*incident.undone_steps, *_known_since(incident)}
     now = (run.intent for run in incident.done_writes if run.intent.direction is Direction.DO)
     return incident.done_before + tuple(one_line(i.write.summary, 200) for i in now if i.step not in undone)
+
+
+def _known_since(incident: Incident) -> Iterator[int]:
+    """Steps whose every write is known by now to have been taken back, though the incident ended before that."""
+    if not incident.state.terminal:
+        return
+    ways: dict[int, list[Direction]] = defaultdict(list)
+    for run in incident.done_writes:
+        ways[run.intent.step].append(run.intent.direction)
+    yield from (step for step, done in ways.items() if 0 < done.count(Direction.DO) <= done.count(Direction.UNDO))
 
 
 def half_done(incident: Incident) -> str:
@@ -96,7 +108,7 @@ def _half_done(incident: Incident) -> str:
     told = f" Nobody can tell yet whether this was applied: {'; '.join(unclear)}." if unclear else ""
     if in_place:
         return f"{told} Done so far: {'; '.join(in_place)}."
-    if incident.undone_steps:
+    if incident.undone_steps or incident.done_writes:
         return f"{told} What was done has been taken back."
     return told or " Nothing has been changed."
 

@@ -138,6 +138,7 @@ async def _call(tools: Tools, model: Model, incident: Incident, request: ModelRe
     name = tools.config.planner.model.name
     asked = ev.ModelAsked(request=request.hash, model=name, input_tokens=request.input_tokens)
     incident = await tools.store.append(incident, (asked,))
+    asked_seq = incident.seq
     reply = await model.call(request)
     if isinstance(reply, ModelFailed):
         paid = request.input_tokens if reply.spent else 0
@@ -145,12 +146,11 @@ async def _call(tools: Tools, model: Model, incident: Incident, request: ModelRe
         blobs: dict[str, str] = {}
     else:
         answered, blobs = _recorded(request, reply.raw, reply.input_tokens, reply.output_tokens)
-    asked_at = incident.seq
     incident = await tools.store.answer_model(incident.id, answered, blobs)
     call = next(call for call in incident.model_calls if call.request == request.hash)
     if isinstance(reply, ModelFailed) and reply.retry_after is not None and _may_repeat(call):
         raise Transient(f"the model is away: {reply.detail}", retry_after=min(reply.retry_after, 60.0))
-    if incident.seq != asked_at + 1:
+    if incident.seq != asked_seq + 1:
         raise HeadMoved(f"{incident.id}: more than the answer came in since the model was asked")
     return incident, call
 

@@ -67,7 +67,7 @@ async def _send(tools: Tools, incident: Incident, intent: ev.Intent, permit: Per
         return incident
     except Transient as away:
         if not _may_still_land(incident, permit):
-            never = ev.Outcome(key=permit.write.key, result=ev.Result.ABSENT, detail=f"never sent: {away}")
+            never = ev.Outcome(key=permit.write.key, result=ev.Result.ABSENT, detail=f"not applied: {away}")
             await _end(tools, incident, never)
         raise
     if sent.answer is Answer.CONFLICT:
@@ -122,7 +122,9 @@ async def _in_time(tools: Tools, permit: Permit) -> Sent:
 def _refused(incident: Incident, permit: Permit, sent: Sent) -> ev.Outcome:
     write = permit.write
     if _may_still_land(incident, permit):
-        return _stuck(write, f"an earlier attempt was lost and may still land; then the server refused: {sent.detail}")
+        return _stuck(
+            write, f"an earlier attempt may have been lost and still land; then the server refused: {sent.detail}"
+        )
     return ev.Outcome(key=write.key, result=ev.Result.REFUSED, reason=sent.reason, detail=sent.detail)
 
 
@@ -198,14 +200,15 @@ async def _after_conflict(tools: Tools, incident: Incident, intent: ev.Intent) -
         return await _end(tools, incident, done(write, live))
     same = live is not None and live["metadata"].get("uid") == write.object.uid
     if live is None or not same or fingerprint(live, with_replicas=write.sets_replicas) != intent.expected:
-        drifted = ev.Outcome(
-            key=write.key,
-            result=ev.Result.REFUSED,
-            reason=Reason.DRIFTED,
-            detail=f"{write.object} was changed meanwhile",
-        )
-        return await _end(tools, incident, drifted)
+        return await _end(tools, incident, _drifted(incident, write))
     return await _again(tools, incident, intent, live["metadata"]["resourceVersion"])
+
+
+def _drifted(incident: Incident, write: Write) -> ev.Outcome:
+    run, why = incident.open_write, f"{write.object} was changed meanwhile"
+    if write.verb is Verb.EVICT and run is not None and len(run.attempts) > 1:
+        return _stuck(write, f"{why}, and an earlier attempt names no version")
+    return ev.Outcome(key=write.key, result=ev.Result.REFUSED, reason=Reason.DRIFTED, detail=why)
 
 
 async def _again(tools: Tools, incident: Incident, intent: ev.Intent, version: str) -> Incident:

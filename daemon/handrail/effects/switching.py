@@ -119,6 +119,7 @@ async def standing(tools: Tools) -> dict[str, Any]:
             }
             for stop in switch.stops
         ],
+        "stops_of_newer_builds": list(switch.newer),
         "freezes": [
             {
                 "name": one.freeze.name,

@@ -10,7 +10,7 @@ HandrailError
 ├── OutcomeUnknown   a write was sent and its answer was lost: look before anything else
 ├── HeadMoved        somebody appended to the journal meanwhile: fold again and decide anew
 ├── Damaged          a journal is not what was written: nothing is done with its incident, and people are told
-├── UnknownEvent     the journal holds a kind that a newer build wrote: leave the incident to it
+├── UnknownEvent     the store holds a word that a newer build wrote: leave the incident to it
 └── Bug              an invariant of ours broke; the reconciler hands the incident to a person
 """
 
@@ -67,7 +67,7 @@ class Damaged(HandrailError):
 
 
 class UnknownEvent(HandrailError):
-    """Fails closed: not driven by a build that does not know the kind (state rule 2)."""
+    """Fails closed: a build drives nothing whose events, or stops, it does not know the kind of (state rule 2)."""
 
 
 class Bug(HandrailError):

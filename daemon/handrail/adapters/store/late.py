@@ -1,6 +1,7 @@
 """What may come at any time, from a process that has been replaced too: results of writes, answers of the model.
 
-Appended without looking at the head, and once: what is recorded is never replaced (design, state rules 5 and 7).
+Appended without looking at the head, and once (design, state rules 5 and 7). What is recorded stays, but for two that
+are no knowledge: that nobody can tell gives way to who knows that it was applied, a failed call to an answer.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from handrail.model.errors import Bug
 from handrail.model.events import ModelAnswered, Noted, Outcome, Result
 from handrail.model.incident import Incident
 from handrail.model.switch import Stop
+
+_KNOWN = Noted(text="It is known by now: the write of which nobody could tell was applied.")
 
 
 class Beside(NamedTuple):
@@ -41,9 +44,6 @@ async def append_outcome(tx: Tx, id_: str, outcome: Outcome, beside: Beside, act
         return incident
     known = (_KNOWN,) if run is not None and not run.open else ()
     return await extend(tx, incident, (outcome, *known), actor)
-
-
-_KNOWN = Noted(text="It is known by now: the write of which nobody could tell was applied.")
 
 
 async def _in_flight_before(tx: Tx, id_: str, outcome: Outcome) -> bool:

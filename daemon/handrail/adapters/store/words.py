@@ -12,9 +12,9 @@ from handrail.model.errors import BadConfig, Bug, Transient
 
 RETRY_SECONDS = 2.0
 
-NOT_OURS = frozenset({"42501", "42P01"})
-"""PostgreSQL's words for a right or a table that somebody has taken away: they may come back."""
-
+NOT_OURS = ("42", "3F")
+"""PostgreSQL's classes for a right, a table or a column that is not there (any more): no record's fault, since values
+are bound and our statements are fixed. They may come back, and nothing may be buried for them."""
 
 TOO_LARGE = "54"
 """PostgreSQL's class of errors for what passes a limit of its own: sent again, it would again."""
@@ -26,15 +26,20 @@ def translated() -> Iterator[None]:
     try:
         yield
     except (ProgrammingError, DataError, IntegrityError) as ours:
-        if getattr(ours.orig, "sqlstate", None) in NOT_OURS:
+        if _sqlstate(ours).startswith(NOT_OURS):
             raise _away(ours) from ours
         raise _ours(ours) from ours
     except (DBAPIError, NoConnection) as away:
-        if str(getattr(getattr(away, "orig", None), "sqlstate", None)).startswith(TOO_LARGE):
+        if _sqlstate(away).startswith(TOO_LARGE):
             raise _ours(away) from away
         raise _away(away) from away
     except BadConfig as no_password:
         raise Transient(f"the store can't be reached: {no_password}", retry_after=RETRY_SECONDS) from no_password
+
+
+def _sqlstate(error: Exception) -> str:
+    """Five letters of PostgreSQL's; "" of a file's errors."""
+    return getattr(getattr(error, "orig", None), "sqlstate", None) or ""
 
 
 def _ours(error: Exception) -> Bug:

@@ -106,13 +106,16 @@ class Gauges:
         Gauge("handrail_stopped", "1 while everything is stopped.", registry=registry).set(int(switch.stopped))
         stops = Gauge(
             "handrail_stops",
-            "1 for each stop that is on: of everything, a namespace or a step, by a person or held by the cluster.",
+            "1 for each stop that is on: of everything, a namespace or a step, by a person or held by the cluster. Of "
+            "scope `newer`: only a newer build knows what it concerns, and all is left to that one.",
             ["scope", "name", "by"],
             registry=registry,
         )
         for stop in switch.stops:
             by = "cluster" if stop.held else "person"
             stops.labels(scope=str(stop.reach.scope), name=stop.reach.name, by=by).set(1)
+        for reach in switch.newer:
+            stops.labels(scope="newer", name=reach, by="newer build").set(1)
 
     def _poll_age(self) -> float | None:
         return None if self._pulse.last_poll is None else self._clock() - self._pulse.last_poll

@@ -87,15 +87,22 @@ class StoreWatch:
 
 
 async def say_at_start(hook: Hook | None, why: str) -> None:
-    """Of a process that ends since it can't use its database; at once, since there is no later. Never raises."""
+    """Of a process that ends since it can't use its database; at once, since there is no later. Others may well use
+    it: only of this one is anything said, and nothing that would have to be taken back. Never raises."""
     if hook is None:
         return
-    status = f"the database can't be used, so the daemon does not start and nothing is written: {why[:300]}"
+    status = f"this process can't use the database, so it does not start and writes nothing: {why[:300]}"
     try:
         async with asyncio.timeout(START_SECONDS):
-            await hook.send(_payload(AWAY, status, ""))
+            await hook.send(_payload("store_unusable", status, ""))
     except (Transient, Permanent, TimeoutError) as refused:
         log.error("nor did the webhook take it", why=str(refused))
+
+
+NEXT = {
+    AWAY: "see that the database is up and can be reached",
+    "store_unusable": "do what the status says; the process's own log has it too",
+}
 
 
 def _payload(state: str, status: str, replica: str) -> dict[str, str]:
@@ -105,5 +112,5 @@ def _payload(state: str, status: str, replica: str) -> dict[str, str]:
         "title": "Handrail's database",
         "target": replica,
         "status": status,
-        "next_action": "see that the database is up and can be reached" if state == AWAY else "",
+        "next_action": NEXT.get(state, ""),
     }

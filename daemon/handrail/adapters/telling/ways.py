@@ -50,6 +50,6 @@ class Hook(Protocol):
 
 
 class Contain(Protocol):
-    """Turns whatever breaks in the work into a Bug (reconciler.py holds the broad `except`s of the product)."""
+    """Turns whatever breaks in the work into a Bug (the broad `except`s stand in reconciler.py and loop.py)."""
 
     async def __call__(self, work: Awaitable[None]) -> None: ...
