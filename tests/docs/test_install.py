@@ -35,6 +35,7 @@ SHELL = re.findall(r"^```sh\n(.*?)^```", TEXT, re.M | re.S)
 GOOD, BAD = re.findall(r"registry\.k8s\.io/\S+?(?=[ '])", TEXT)
 (CURL,) = re.findall(r"^curl .*?^ALERT\n", TEXT, re.M | re.S)
 WHERE = "/apis/apps/v1/namespaces/shop/deployments/checkout"
+PODS = "/api/v1/namespaces/shop/pods"
 
 
 def commands(pattern: str) -> list[str]:
@@ -120,6 +121,11 @@ async def break_it(plane: ControlPlane) -> None:
     await until(lambda: status().get("readyReplicas") == 2, 60, "the first revision")
     plane.api.apply(WHERE, checkout(BAD))
     await until(lambda: status().get("unavailableReplicas") == 1, 60, "the second revision")
+
+    def unpulled() -> bool:
+        return "ImagePull" in str([pod["status"] for pod in plane.api.get(PODS)["items"]])
+
+    await until(unpulled, 60, "its pod to lack its image, as by the time that a person has typed the alert")
 
 
 @pytest.mark.server

@@ -77,7 +77,7 @@ async def test_a_spec_changed_before_the_click_voids_writes_nothing_and_asks_ane
     assert shop.image() == BAD
 
     assert await slack.click(card.ts, "approve", user=ONCALL, version=asked_first)
-    await slack.wait_for(lambda: slack.ephemerals(ONCALL), 10)
+    await slack.wait_for(lambda: slack.ephemerals(ONCALL), 60)
     assert (await daemon.incident())["card"]["state"] == "asking", "the old card's button is worth nothing"
     assert daemon.applied() == []
 
@@ -104,7 +104,7 @@ async def test_with_a_model_and_a_kill_right_after_approval_there_is_one_undo_an
         }
         card = await opening.until_asked(SHORTER)
         assert await slack.click(card.ts, "approve", user=ONCALL)
-        await daemon.until_journalled("approved", 10)
+        await daemon.until_journalled("approved", 60)
         await daemon.kill()
         await daemon.start()
 

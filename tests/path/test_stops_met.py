@@ -17,6 +17,7 @@ from tests.fakes.slack import FakeSlack
 from tests.helm.chart import collection
 from tests.path.opening import Opening, thread_of
 from tests.path.stage import BAD, CHANNEL, GOOD, ONCALL, Daemon, Shop, until
+from tests.servers.api import JSON_PATCH
 from tests.servers.control_plane import ControlPlane
 
 pytestmark = pytest.mark.server
@@ -45,11 +46,21 @@ async def in_the_cluster(daemon: Daemon, *words: str) -> str:
     return done.output
 
 
+def refused(daemon: Daemon, shop: Shop) -> bool:
+    """Whether the API server refuses the daemon's account a restart now; it is only tried."""
+    api = daemon.plane.as_token(daemon.plane.service_account_token("handrail", daemon.account))
+    value = {"kubectl.kubernetes.io/restartedAt": "2026-11-30T12:00:00Z"}
+    patch = [{"op": "add", "path": "/spec/template/metadata/annotations", "value": value}]
+    answer = api.call("PATCH", shop.path, patch, JSON_PATCH, dryRun="All")
+    assert answer.status in (200, 403), answer.text
+    return answer.status == 403
+
+
 async def said(slack: FakeSlack, text: str, *words: str) -> None:
     """Types a command as the on-call engineer, and waits for an answer that has these words."""
     before = len(slack.ephemerals(ONCALL))
     assert await slack.slash("/handrail", text, user=ONCALL, channel=CHANNEL)
-    await slack.wait_for(lambda: len(slack.ephemerals(ONCALL)) > before, 15)
+    await slack.wait_for(lambda: len(slack.ephemerals(ONCALL)) > before, 60)
     answer = slack.ephemerals(ONCALL)[-1].text
     assert all(word in answer for word in words), answer
 
@@ -59,9 +70,10 @@ async def test_a_stop_put_while_a_card_is_open_is_met_once_told_and_held_until_s
     opening: Opening, daemon: Daemon, shop: Shop, slack: FakeSlack, policies: None, how: str
 ) -> None:
     card = await opening.until_asked(SHORT)
+    assert not refused(daemon, shop)
     namespace = ["--namespace", shop.namespace] if how == "annotation" else []
     await in_the_cluster(daemon, "stop", *namespace, "--reason", WORDS)
-    await asyncio.sleep(2)  # what the API server admits by is a watch behind
+    await until(lambda: refused(daemon, shop), 60, "the stop: what the API server admits by is a watch behind")
     assert await slack.click(card.ts, "approve", user=ONCALL)
 
     held = "The cluster refuses every write"
@@ -74,6 +86,7 @@ async def test_a_stop_put_while_a_card_is_open_is_met_once_told_and_held_until_s
     await said(slack, "status", f"STOPPED: {reach}, by the cluster since ")
 
     await in_the_cluster(daemon, "start", *namespace)
+    await until(lambda: not refused(daemon, shop), 60, "the end of the stop")
     await asyncio.sleep(3)
     assert shop.image() == BAD, "lifted in the cluster alone: a person has to say start"
     await said(slack, f"start --in-namespace {shop.namespace}" if how == "annotation" else "start", "started")

@@ -65,7 +65,7 @@ async def test_poison_hostile_text_strangers_two_clicks_and_a_kill_make_one_undo
     await poison(kafka_server.bootstrap, shop.namespace)
 
     assert await slack.click(card.ts, "approve", user="U0STRANGER")
-    await slack.wait_for(lambda: slack.ephemerals("U0STRANGER"), 10)
+    await slack.wait_for(lambda: slack.ephemerals("U0STRANGER"), 60)
     asked = await daemon.incident()
     code, said = await as_person(daemon, "no-token", "approve", asked["incident"], "--yes")
     assert code != 0, said
@@ -75,7 +75,7 @@ async def test_poison_hostile_text_strangers_two_clicks_and_a_kill_make_one_undo
 
     both = await asyncio.gather(*(slack.click(card.ts, "approve", user=ONCALL) for _ in range(2)))
     assert any(both)
-    await daemon.until_journalled("approved", 10)
+    await daemon.until_journalled("approved", 60)
     moment = random.uniform(0, 2)
     print(f"killed {moment:.2f} s after the approval")
     await asyncio.sleep(moment)
