@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.alerting.stage import TOKEN, Desk, Monitoring
+from tests.kafka.support import fresh
 from tests.path.stage import Daemon, Shop
 from tests.servers.alertmanager import AlertmanagerServer
 from tests.servers.control_plane import ControlPlane
@@ -17,8 +18,8 @@ from tests.servers.prometheus import MetricsPage, PrometheusServer
 
 
 @pytest.fixture
-def shop(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Shop:
-    return Shop(control_plane, f"shop-{abs(hash(request.node.name)) % 100_000}")
+def shop(control_plane: ControlPlane) -> Shop:
+    return Shop(control_plane, fresh("shop"))
 
 
 @pytest.fixture
