@@ -23,6 +23,8 @@ from tests.servers.kafka import KafkaServer
 pytestmark = pytest.mark.server
 
 PATIENCE = 90.0
+HOUR = 3600
+"""Seconds for which a rule waits, where the test says when that is over: it may take its time to look."""
 
 
 async def begin(desk: Desk, shop: Shop, kafka_server: KafkaServer) -> None:
@@ -51,11 +53,12 @@ async def test_an_alert_of_a_rule_is_one_incident_from_pending_to_resolved_whoev
     for one in monitoring.alertmanagers:
         await asyncio.to_thread(one.configure, tell(desk.doors, repeat="1s"))
     await break_it(shop)
-    await asyncio.to_thread(monitoring.watch)
+    await asyncio.to_thread(monitoring.watch, HOUR)
     monitoring.available(1)
 
     await until(lambda: monitoring.state() == "pending", 30, "the alert to be pending")
     assert await desk.rows() == [], "what is pending is nobody's business yet"
+    await asyncio.to_thread(monitoring.watch)
     await until(lambda: monitoring.state() == "firing", 30, "the alert to fire")
     asked = await desk.until(lambda shown: card(shown)["state"] == "asking", PATIENCE, "a question")
     assert card(asked)["target"] == f"Deployment {shop.namespace}/checkout"
@@ -123,8 +126,8 @@ async def test_what_is_silenced_waits_for_the_end_of_the_silence_and_what_is_inh
     await asyncio.to_thread(alertmanager_server.send, [{"labels": labels}, {"labels": node_down}])
     mine = {"namespace": shop.namespace}
     silence = alertmanager_server.silence
-    await asyncio.to_thread(silence, mine, 25, by="alice", comment="we move the database")
     await break_it(shop)
+    await asyncio.to_thread(silence, mine, 25, by="alice", comment="we move the database")
     assert await post(desk, labels) == 200
     silenced = await desk.until(lambda shown: "silenced" in kinds(shown), PATIENCE, "the silence to be seen")
     status = card(silenced)["status"]
