@@ -61,10 +61,14 @@ def config(bootstrap: str, *topics: str, **more: Any) -> KafkaConfig:
 
 
 async def make_topics(bootstrap: str, *names: str, partitions: int = 1, settings: dict[str, str] | None = None) -> None:
+    """Returns once the broker knows them: the controller's answer comes before that."""
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()
     try:
         await admin.create_topics([NewTopic(name, partitions, 1, topic_configs=settings or {}) for name in names])
+        async with asyncio.timeout(PATIENCE):
+            while not set(names) <= set(await admin.list_topics()):
+                await asyncio.sleep(0.05)
     finally:
         await admin.close()
 
@@ -139,6 +143,19 @@ async def until(condition: Callable[[], Any], what: str = "it", patience: float 
         await asyncio.sleep(0.05)
 
 
+TICK = 0.05
+
+
+async def end_within(seconds: float, tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """They must. Only time in which this loop gets to run counts: a machine that is busy elsewhere keeps both them and
+    this waiting."""
+    for _ in range(round(seconds / TICK)):
+        _, left = await asyncio.wait(tasks, timeout=TICK)
+        if not left:
+            return
+    raise AssertionError(f"not ended within {seconds:g} s: {left}")
+
+
 def open_connections() -> list[Any]:
     """Those that this event loop still reads from or writes to; TLS says goodbye before a connection is closed."""
     loop, found = asyncio.get_running_loop(), [one for one in gc.get_objects() if isinstance(one, asyncio.Transport)]
@@ -162,7 +179,7 @@ async def running(*intakes: KafkaIntake) -> AsyncIterator[list[asyncio.Task[None
         loop.set_exception_handler(None)
         left = [task for task in asyncio.all_tasks() - before if not task.done()]
         assert not left, f"tasks are left: {left}"
-        await until(lambda: not open_connections(), "every connection is closed", patience=5.0)
+        await until(lambda: not open_connections(), "every connection is closed", patience=15.0)
         assert not complaints, f"the event loop complains: {complaints}"
 
 

@@ -19,6 +19,7 @@ from handrail.adapters.kafka import session
 from handrail.adapters.kafka.membership import Membership
 from tests.kafka.room import AGE_MINUTES, Room, an_alert, room
 from tests.kafka.support import (
+    PATIENCE,
     Taker,
     config,
     fresh,
@@ -52,7 +53,7 @@ def joins(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 async def until_workloads(here: Room, *names: str) -> None:
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(PATIENCE):
         while await here.workloads() != sorted(names):
             await asyncio.sleep(0.1)
 
@@ -168,7 +169,7 @@ async def delete_topic(bootstrap: str, topic: str) -> None:
     await admin.start()
     try:
         await admin.delete_topics([topic])
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while topic in await admin.list_topics():
                 await asyncio.sleep(0.1)
     finally:

@@ -22,6 +22,7 @@ from handrail.model.config import KafkaConfig
 from tests.kafka.support import (
     Taker,
     config,
+    end_within,
     fresh,
     intake,
     make_intake_topics,
@@ -115,8 +116,7 @@ async def test_a_cancelled_intake_ends_within_three_seconds_whatever_the_broker_
         async with outage(own_server):
             await until(lambda: one.pulse.last_error)
             tasks[0].cancel()
-            async with asyncio.timeout(3.0):
-                await asyncio.wait(tasks)
+            await end_within(3.0, tasks)
             assert tasks[0].cancelled()
 
 
@@ -127,8 +127,7 @@ async def test_a_cancelled_intake_ends_within_three_seconds_while_it_still_joins
     async with silent, running(one) as tasks:
         await asyncio.sleep(0.5)
         tasks[0].cancel()
-        async with asyncio.timeout(3.0):
-            await asyncio.wait(tasks)
+        await end_within(3.0, tasks)
         assert tasks[0].cancelled()
 
 
