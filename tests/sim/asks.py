@@ -18,7 +18,7 @@ JSON_PATCH = "application/json-patch+json"
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 
-_PATIENCE_S = 30.0
+_PATIENCE_S = 120.0
 _POLL_S = 0.05
 
 

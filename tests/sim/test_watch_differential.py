@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from handrail.sim import Simulator
-from tests.servers.cluster import Cluster
+from tests.servers.cluster import PATIENCE, Cluster
 from tests.sim.asks import JSON_PATCH, MERGE
 
 pytestmark = pytest.mark.server
@@ -53,7 +53,7 @@ async def send(session: aiohttp.ClientSession, method: str, path: str, body: Any
 
 
 async def gone(session: aiohttp.ClientSession) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while (await send(session, "GET", f"/api/v1/namespaces/{NS}")).get("code") != 404:
             await asyncio.sleep(0.1)
 
@@ -61,7 +61,7 @@ async def gone(session: aiohttp.ClientSession) -> None:
 async def watched(session: aiohttp.ClientSession, path: str, until: str, **query: str) -> list[dict[str, Any]]:
     """The events of a watch up to the deletion of the object of this name."""
     events: list[dict[str, Any]] = []
-    async with asyncio.timeout(30), session.get(path, params={"watch": "true", **query}) as response:
+    async with asyncio.timeout(PATIENCE), session.get(path, params={"watch": "true", **query}) as response:
         async for line in response.content:
             events.append(json.loads(line))
             if events[-1]["type"] == "DELETED" and events[-1]["object"]["metadata"]["name"] == until:
