@@ -45,7 +45,7 @@ class Monitoring:
         )
 
     def watch(self, seconds: int = 4) -> None:
-        """Begins, or goes on with another patience: an alert that is pending stays so through that."""
+        """Begins; an alert is pending for so long before it fires."""
         addresses = [one.address for one in self.alertmanagers]
         rule = {**RULE, "for": f"{seconds}s"}
         self.prometheus.configure({"kube-state-metrics": self.exporter.address}, [rule], addresses)
