@@ -6,8 +6,6 @@ is it doing? What is half-done is always said.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
 from datetime import datetime
 
 from handrail.core import stops, storm
@@ -17,7 +15,7 @@ from handrail.model.events import Result, StormCounted
 from handrail.model.incident import Incident, State, WriteRun
 from handrail.model.reason import Reason
 from handrail.model.switch import EVERYTHING
-from handrail.model.write import Direction
+from handrail.model.write import Direction, Verb
 
 SENTENCE = 700
 
@@ -69,19 +67,19 @@ def next_action(incident: Incident, now: datetime) -> str:
 
 def still_in_place(incident: Incident) -> tuple[str, ...]:
     """What was written and has not been taken back, over all rounds, oldest first."""
-    undone = {*incident.undone_steps, *_known_since(incident)}
-    now = (run.intent for run in incident.done_writes if run.intent.direction is Direction.DO)
-    return incident.done_before + tuple(one_line(i.write.summary, 200) for i in now if i.step not in undone)
+    done = [run.intent for run in incident.done_writes if run.intent.direction is Direction.DO]
+    undone = set(incident.undone_steps)
+    if incident.state.terminal:  # that it was taken back may have become known since
+        undone |= {one.step for one in done if taken_back(incident, one.step)}
+    return incident.done_before + tuple(one_line(i.write.summary, 200) for i in done if i.step not in undone)
 
 
-def _known_since(incident: Incident) -> Iterator[int]:
-    """Steps whose every write is known by now to have been taken back, though the incident ended before that."""
-    if not incident.state.terminal:
-        return
-    ways: dict[int, list[Direction]] = defaultdict(list)
-    for run in incident.done_writes:
-        ways[run.intent.step].append(run.intent.direction)
-    yield from (step for step, done in ways.items() if 0 < done.count(Direction.DO) <= done.count(Direction.UNDO))
+def taken_back(incident: Incident, index: int) -> bool:
+    """Every object that the step changed and that can be changed back; what was deleted can't be."""
+    done = [run.intent for run in incident.done_writes if run.intent.step == index]
+    changed = [one for one in done if one.write.verb not in (Verb.DELETE, Verb.EVICT)]
+    ways = [one.direction for one in changed]
+    return ways.count(Direction.UNDO) >= ways.count(Direction.DO) and len(changed) == len(done)
 
 
 def half_done(incident: Incident) -> str:

@@ -11,7 +11,7 @@ from handrail.core.budgets import turn_never_came
 from handrail.core.conditions import REASONS
 from handrail.core.fingerprint import fingerprint
 from handrail.core.passing import may_pass
-from handrail.core.standing import still_in_place
+from handrail.core.standing import still_in_place, taken_back
 from handrail.effects.latch import held_by_cluster, latch
 from handrail.effects.quiet import kept_off, silenced_now
 from handrail.effects.rehearse import shown_by, stamp
@@ -25,7 +25,7 @@ from handrail.model.reason import Reason, Refusal
 from handrail.model.saga import RehearsedWrite, Saga, SagaStep
 from handrail.model.step import CannotUndo, Done, Step, Undone, Wait
 from handrail.model.value import Raw
-from handrail.model.write import Direction, Verb, Write
+from handrail.model.write import Direction, Write
 
 
 async def step(tools: Tools, incident: Incident, index: int) -> Incident:
@@ -245,20 +245,12 @@ async def _cannot(tools: Tools, incident: Incident, index: int, why: str) -> Inc
 
     Where every write of the step has been taken back already, what others did since does not make that untrue.
     """
-    if _taken_back(incident, index):
+    if taken_back(incident, index):
         since = ev.StepUndone(step=index, detail=f"it was taken back; since then: {why}")
         return await tools.store.append(incident, (since,))
     done = "; ".join(still_in_place(incident)) or "nothing"
     over = ev.HandedOver(reason=Reason.CANNOT_UNDO, detail=f"{why}. Done and still in place: {done}")
     return await tools.store.append(incident, (over,))
-
-
-def _taken_back(incident: Incident, index: int) -> bool:
-    """Every object that the step changed and that can be changed back; what was deleted can't be."""
-    done = [run.intent for run in incident.done_writes if run.intent.step == index]
-    changed = [one for one in done if one.write.verb not in (Verb.DELETE, Verb.EVICT)]
-    ways = [one.direction for one in changed]
-    return ways.count(Direction.UNDO) >= ways.count(Direction.DO) and len(changed) == len(done)
 
 
 def _spec(tools: Tools, incident: Incident, index: int) -> tuple[Saga, SagaStep, Step]:

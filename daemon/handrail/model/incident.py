@@ -88,9 +88,8 @@ class WriteRun(Value):
         return self.outcome is not None and self.outcome.result is Result.DONE
 
     def takes(self, outcome: Outcome) -> bool:
-        """The first one stays; but that nobody can tell gives way to the word of who knows that it was applied."""
-        stuck = self.outcome is not None and self.outcome.result is Result.STUCK
-        return self.open or (stuck and outcome.result is Result.DONE)
+        """Nothing is known of it yet, or less than this."""
+        return self.outcome is None or self.outcome.result.gives_way_to(outcome.result)
 
 
 class Incident(Value):

@@ -58,7 +58,7 @@ async def _in_flight_before(tx: Tx, id_: str, outcome: Outcome) -> bool:
             last = kind if kind == "intent" else data["result"]
     if not last:
         raise Bug(f"{id_}: an outcome of {outcome.key}, which was never intended")
-    return last == "intent" or (last == Result.STUCK and outcome.result is Result.DONE)
+    return last == "intent" or Result(last).gives_way_to(outcome.result)
 
 
 async def answer_model(tx: Tx, id_: str, answered: ModelAnswered, actor: str) -> Incident:

@@ -47,6 +47,10 @@ class Result(StrEnum):
     REFUSED = "refused"
     STUCK = "stuck"
 
+    def gives_way_to(self, later: Result) -> bool:
+        """The first one stays; but that nobody can tell gives way to the word of who knows that it was applied."""
+        return self is Result.STUCK and later is Result.DONE
+
 
 class Outcome(Value):
     """Appended unfenced and once per key and attempt. `after` is the object's fingerprint when done."""
