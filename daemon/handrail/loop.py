@@ -18,7 +18,7 @@ from handrail.model import events as ev
 from handrail.model.errors import Damaged, HeadMoved, NotYet, Transient, UnknownEvent
 from handrail.model.reason import Reason
 from handrail.model.switch import Switch
-from handrail.reconciler import advance, said
+from handrail.reconciler import NOW_AND_THEN, advance, said, still_waits
 
 log = structlog.get_logger("reconciler")
 
@@ -29,6 +29,9 @@ ALONE = 5
 
 LONGEST_NAP = 30.0
 """Seconds. A look is also the heartbeat, and finds that the clock was set back: neither may wait for minutes."""
+
+SHORTEST_NAP = 0.25
+"""Seconds. What falls due one just after the other shares a look; what can't wait for that nudges."""
 
 AT_ONCE = 8
 """Incidents advanced at the same time; each one does one thing at a time."""
@@ -82,7 +85,7 @@ class Reconciler:
         """Starts a task for each open incident that is due or whose journal has grown since it was looked at, but for
         those that another replica drives just now."""
         try:
-            heads, switch = await self._tools.store.open_work(), await self._pressed()
+            heads, switch = await self._look()
         except Transient as away:
             log.warning("the store is away", why=str(away))
             await asyncio.sleep(away.retry_after)
@@ -101,15 +104,15 @@ class Reconciler:
                 self._running.add(id_)
                 group.create_task(self._advance(id_), name=f"advance {id_}")
 
-    async def _pressed(self) -> Switch | None:
-        """None where it can't be read: whoever moves an incident meets that too."""
+    async def _look(self) -> tuple[dict[str, int], Switch | None]:
+        """No switch where it can't be read: whoever moves an incident meets that too."""
         try:
-            return await self._tools.store.switch()
+            return await self._tools.store.work_and_switch()
         except Transient:
             raise
         except Exception:
             log.exception("the stop switch can't be read")
-            return None
+            return await self._tools.store.open_work(), None
 
     def _in_own_order(self, heads: dict[str, int]) -> Iterable[tuple[str, int]]:
         """Oldest first; of several replicas each begins elsewhere, so that they do not all ask for the same one."""
@@ -121,13 +124,16 @@ class Reconciler:
     def _nap(self) -> float:
         now = self._tools.now()
         waits = [(due - now).total_seconds() for id_, due in self._due.items() if id_ not in self._running]
-        return max(0.01, min([self._longest, *waits]))
+        return max(SHORTEST_NAP, min([self._longest, *waits]))
 
     async def _advance(self, id_: str) -> None:
         wait: float | None = self._tools.config.poll_seconds
+        pressed = self._switch
         try:
-            async with self._places:
-                wait = await advance(self._tools, id_)
+            wait = self._still_waits(id_)
+            if wait is None:
+                async with self._places:
+                    wait = await advance(self._tools, id_)
         except HeadMoved:
             wait = 0.0
         except Transient as away:
@@ -136,15 +142,29 @@ class Reconciler:
             wait = away.retry_after
         except (Damaged, UnknownEvent) as unfit:
             log.error("nothing is done with it", incident=id_, reason=str(Reason.BROKEN), why=str(unfit)[:500])
-            wait = 60.0
+            wait = NOW_AND_THEN
         except Exception as broken:
             log.exception("broken", incident=id_)
             wait = await self._give_to_a_person(id_, broken)
         finally:
             self._running.discard(id_)
-            self._due[id_] = self._tools.now() + timedelta(seconds=wait if wait is not None else 3600)
+            wait = wait if pressed == self._switch else 0.0  # it may not have heard of the press
+            self._due[id_] = self._due_in(3600.0 if wait is None else wait)
             if wait is not None and wait < self._longest:
                 self._tools.store.nudge()  # else the next look comes early enough, and a hundred that wait wake nobody
+
+    def _due_in(self, wait: float) -> datetime:
+        """What is only looked at now and then is looked at with all the others, on a beat of the longest nap."""
+        at = self._tools.now() + timedelta(seconds=wait)
+        early = at.timestamp() % self._longest if wait >= NOW_AND_THEN else 0.0
+        return at - timedelta(seconds=early)
+
+    def _still_waits(self, id_: str) -> float | None:
+        """Seconds, where the look has shown that nothing came since it was folded, and it waits; else None."""
+        incident = self._tools.store.known(id_, self._heads.get(id_, 0))
+        if incident is None or self._switch is None:
+            return None
+        return still_waits(self._tools, incident, self._switch)
 
     async def _give_to_a_person(self, id_: str, broken: Exception) -> float:
         """One that can't even be folded stays where it is, loudly: it must not end the daemon for all the others."""
@@ -156,5 +176,5 @@ class Reconciler:
             return 5.0
         except Exception:
             log.exception("its journal can't be read: nothing is done with it", incident=id_)
-            return 60.0
+            return NOW_AND_THEN
         return 5.0

@@ -14,7 +14,7 @@ from datetime import datetime
 import structlog
 
 from handrail.core import stops
-from handrail.core.move import Decided, Do, Effect, Idle
+from handrail.core.move import Decided, Do, Effect, Idle, Move
 from handrail.core.redact import redact
 from handrail.core.saga import next_move, too_late
 from handrail.effects import act, gather, plan, rehearse, send, storm, take_in, verify
@@ -23,6 +23,7 @@ from handrail.model.errors import Bug, HandrailError, Transient, Undecodable, Un
 from handrail.model.incident import Incident
 from handrail.model.reason import Reason
 from handrail.model.record import Received, Record, Undecoded
+from handrail.model.switch import Switch
 
 log = structlog.get_logger("reconciler")
 
@@ -106,14 +107,25 @@ async def advance(tools: Tools, incident_id: str) -> float | None:
     return wait
 
 
+def still_waits(tools: Tools, incident: Incident, switch: Switch) -> float | None:
+    """Seconds until it is worth looking again, where there is nothing to do but to wait; else None. Reads nothing."""
+    if switch.newer:
+        return None
+    move = _decide(tools, incident, switch)
+    return _until(move, tools.now(), tools.config.poll_seconds) if isinstance(move, Idle) else None
+
+
+def _decide(tools: Tools, incident: Incident, switch: Switch) -> Move:
+    return next_move(incident, switch, tools.policy.last_good(), tools.now(), tools.listens_since)
+
+
 async def _advance(tools: Tools, incident_id: str) -> float | None:
-    incident = await tools.store.incident(incident_id)
+    incident, switch = await tools.store.with_switch(incident_id)
     if incident is None or incident.state.terminal:
         return None
-    switch, policy = await tools.store.switch(), tools.policy.last_good()
     if switch.newer and incident.open_write is None:
         raise UnknownEvent(f"{stops.of_newer(switch)}; what is open is left to it")
-    move = next_move(incident, switch, policy, tools.now(), tools.listens_since)
+    move = _decide(tools, incident, switch)
     if isinstance(move, Idle):
         return _until(move, tools.now(), tools.config.poll_seconds)
     async with tools.store.driving(incident) as ours:
@@ -178,8 +190,12 @@ async def _perform(tools: Tools, incident: Incident, move: Do) -> Incident:
             return await verify.verify(tools, incident)
 
 
+NOW_AND_THEN = 60.0
+"""Seconds after which it is looked at again what waits for nothing that has a time, or for one that is far off."""
+
+
 def _until(idle: Idle, now: datetime, poll_seconds: float) -> float:
     """A journal append wakes the loop anyway; this is for what only the clock brings."""
     if idle.until is None:
-        return 60.0
-    return min(60.0, max(poll_seconds, (idle.until - now).total_seconds() + 0.01))
+        return NOW_AND_THEN
+    return min(NOW_AND_THEN, max(poll_seconds, (idle.until - now).total_seconds() + 0.01))

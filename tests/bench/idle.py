@@ -14,6 +14,7 @@ import yaml
 
 from handrail.adapters.store import Store
 from handrail.model.incident import State
+from handrail.reconciler import NOW_AND_THEN
 from handrail.sim.broker import EmbeddedBroker
 from handrail.sim.simulator import Simulator
 from tests.factories import CLUSTER, a_target, an_alert, story_to
@@ -21,7 +22,8 @@ from tests.store.driving import arrive, drive, newest
 
 WAITING = 100
 WARM_SECONDS = 15.0
-LOOK_SECONDS = 30.0
+LOOK_SECONDS = NOW_AND_THEN
+"""A whole round: every incident that waits is looked at once."""
 TOPIC = "alerts"
 
 

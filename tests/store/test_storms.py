@@ -131,6 +131,6 @@ async def test_what_was_given_to_people_lately_is_counted_by_whether_its_object_
     for id_ in (known, unknown):
         await store.append(await newest(store, id_), (over,))
     assert [await store.storms.given(storm.TURN, known=found) for found in (True, False)] == [1, 1]
-    assert await store.storms.longest(5) == (f"{waits} (Deployment shop/{waits})",)
+    assert (await store.storms.seen(PAGE, time.now, 5))[2] == (f"{waits} (Deployment shop/{waits})",)
     time.later(seconds=storm.TURN.total_seconds() + 1)
     assert [await store.storms.given(storm.TURN, known=found) for found in (True, False)] == [0, 0]

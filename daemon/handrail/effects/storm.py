@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 
 from handrail.core import storm
@@ -25,19 +26,23 @@ MOST_NAMED = 5
 async def watch(tools: Tools) -> None:
     """By whoever has the duty of the ticks: counts anew, keeps the page, and ends it. Raises Transient."""
     limit, page = tools.policy.last_good().storm, storm.page_of(tools.config.cluster.name)
-    found = storm.condition(page, await tools.store.storms.count(page, limit), limit)
-    if found is not None:
+    seen = await tools.store.storms.now(page, limit)
+    standing, found = _of_them(seen.standing), storm.condition(page, seen.count, limit)
+    if found is not None and (standing is None or standing.until < found.until):
         await tools.store.watching.raise_(found)
-    standing = await standing_now(tools)
-    open_id = await tools.store.storms.page(page)
+        standing = await standing_now(tools)
     if standing is None:
-        await _end(tools, open_id)
+        await _end(tools, seen.page)
         return
-    await _keep(tools, open_id or await _open(tools, standing), standing)
+    await _keep(tools, seen.page or await _open(tools, standing), standing)
 
 
 async def standing_now(tools: Tools) -> Condition | None:
-    return next((one for one in await tools.store.watching.standing() if one.reason is Reason.STORM), None)
+    return _of_them(await tools.store.watching.standing())
+
+
+def _of_them(standing: Iterable[Condition]) -> Condition | None:
+    return next((one for one in standing if one.reason is Reason.STORM), None)
 
 
 async def asks_anyway(tools: Tools, incident: Incident) -> bool:
@@ -61,17 +66,13 @@ async def _keep(tools: Tools, id_: str, standing: Condition) -> None:
         return
     if incident.storm_told_at is not None and tools.now() - incident.storm_told_at < REWRITE:
         return
-    counted = await _counted(tools, standing)
-    longest = await tools.store.storms.longest(MOST_NAMED)
-    said = storm.again(incident, tools.policy.last_good().storm, counted.waiting, longest, tools.now())
+    limit, page = tools.policy.last_good().storm, standing.identity
+    since = standing.since - timedelta(minutes=limit.minutes)
+    seen, waiting, longest = await tools.store.storms.seen(page, since, MOST_NAMED)
+    counted = storm.counted(seen, standing, limit, waiting)
+    said = storm.again(incident, limit, waiting, longest, tools.now())
     if counted != incident.storm or said:
         await _append(tools, incident, counted, *((ev.Noted(text=said),) if said else ()))
-
-
-async def _counted(tools: Tools, standing: Condition) -> ev.StormCounted:
-    limit, page = tools.policy.last_good().storm, standing.identity
-    seen = await tools.store.storms.seen(page, standing.since - timedelta(minutes=limit.minutes))
-    return storm.counted(seen, standing, limit, await tools.store.storms.waiting())
 
 
 async def _end(tools: Tools, id_: str) -> None:

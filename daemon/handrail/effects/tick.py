@@ -54,8 +54,8 @@ class Ticking:
         if not await tools.store.on_duty(Duty.TICK):
             return
         now = tools.now()
-        standing = {one.identity: one for one in await tools.store.watching.standing()}
         if tools.config.alerts.awaited:
+            standing = {one.identity: one for one in await tools.store.watching.standing()}
             seen = await tools.store.watching.sightings()
             for signal in awaited(tools.config.alerts, seen, self._since):
                 await self._look(signal, standing, now)
@@ -98,8 +98,7 @@ class Ticking:
     async def _tell_asked(self, now: datetime) -> None:
         """Whoever is asked learns on the card that an approval would be refused now, and when that is over."""
         store, policy = self._tools.store, self._tools.policy.last_good()
-        standing = await store.watching.standing()
-        heads = {row.id: row.head for row in await store.rows(MOST_ASKED, State.ASKING)}
+        standing, heads = await store.watching.asked(MOST_ASKED)
         self._asked = {id_: known for id_, known in self._asked.items() if heads.get(id_) == known.seq}
         for id_ in heads:
             # Somebody has just answered, or something came in: the next tick looks again. One whose journal can't be

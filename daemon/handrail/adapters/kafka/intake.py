@@ -40,6 +40,8 @@ REQUEST_MS = 20_000
 longer."""
 FETCH_WAIT_MS = 2_000
 """A broker answers as soon as it has a record; this is for a quiet night. Less than signs.ASK_SECONDS."""
+FETCHER_MS = 1_000
+"""How often aiokafka's fetching looks by itself what to ask for; an answer, or what was taken, wakes it at once."""
 METADATA_MS = 30_000
 """How soon a topic that was made anew, or has more partitions by now, is read."""
 FETCH_BYTES = 8 * 1024 * 1024
@@ -120,6 +122,7 @@ def _clients(config: KafkaConfig, name: str, wire: dict[str, Any]) -> tuple[Any,
         rebalance_timeout_ms=REBALANCE_MS,
         request_timeout_ms=REQUEST_MS,
         fetch_max_wait_ms=FETCH_WAIT_MS,
+        consumer_timeout_ms=FETCHER_MS,
         **wire,
     )
     return consumer, AIOKafkaProducer(acks="all", max_request_size=LETTER_BYTES, **wire)

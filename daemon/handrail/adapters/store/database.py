@@ -109,6 +109,10 @@ class Database:
         """What other replicas say, None where there are none."""
         return self._home.listener(self._wake, self.leases.holder) if self.leases else None
 
+    def known(self, id_: str, head: int) -> Incident | None:
+        found = self._folds.get(id_)
+        return found if found is not None and found.seq == head else None
+
     async def read(self, work: Work[T]) -> T:
         """One consistent look: no write of others shows half-way through."""
         self._still_open()

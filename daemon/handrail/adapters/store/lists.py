@@ -27,6 +27,13 @@ async def open_work(tx: Tx) -> dict[str, int]:
     return {row.id: row.head for row in found}
 
 
+async def heads_in(tx: Tx, state: str, limit: int) -> dict[str, int]:
+    """Incidents of one state with the heads of their journals, newest first."""
+    mine = select(incidents.c.id, incidents.c.head).where(incidents.c.state == state)
+    found = await tx.conn.execute(mine.order_by(incidents.c.opened_at.desc(), incidents.c.id).limit(limit))
+    return {row.id: row.head for row in found}
+
+
 async def count_by_state(tx: Tx) -> dict[str, int]:
     counted = select(incidents.c.state, func.count().label("times")).group_by(incidents.c.state)
     return {row.state: row.times for row in await tx.conn.execute(counted)}

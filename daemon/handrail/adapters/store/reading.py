@@ -49,6 +49,18 @@ class Reading:
         wrote something there; `unfit` names it from then on."""
         return await self._database.read(lambda tx: journal.load(tx, id_))
 
+    def known(self, id_: str, head: int) -> Incident | None:
+        """The fold as it lies in memory; None unless it ends at `head`."""
+        return self._database.known(id_, head)
+
+    async def with_switch(self, id_: str) -> tuple[Incident | None, Switch]:
+        """As `incident`, and the stop switch, in one look: all that the next move is decided from."""
+
+        async def both(tx: Tx) -> tuple[Incident | None, Switch]:
+            return await journal.load(tx, id_), await stop.switch_now(tx)
+
+        return await self._database.read(both)
+
     async def entries(self, id_: str) -> tuple[Entry, ...]:
         """The whole journal, oldest first; () for an unknown id. Raises Damaged, UnknownEvent."""
         return await self._database.read(lambda tx: journal.entries_after(tx, id_, 0))
@@ -90,6 +102,14 @@ class Reading:
     async def open_work(self) -> dict[str, int]:
         """As `open_heads`, without what other replicas drive just now."""
         return await self._database.read(lists.open_work)
+
+    async def work_and_switch(self) -> tuple[dict[str, int], Switch]:
+        """`open_work` and the stop switch, in one look."""
+
+        async def both(tx: Tx) -> tuple[dict[str, int], Switch]:
+            return await lists.open_work(tx), await stop.switch_now(tx)
+
+        return await self._database.read(both)
 
     async def count_by_state(self) -> dict[str, int]:
         return await self._database.read(lists.count_by_state)

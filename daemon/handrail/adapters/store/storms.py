@@ -6,12 +6,14 @@ Decides nothing; core/storm.py says what is a storm. `page` is the identity of s
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import BigInteger, ColumnElement, and_, case, func, not_, or_, select
 
 from handrail.adapters.store.database import Database, Tx
 from handrail.adapters.store.schema import UtcText, heard, incidents, journal
+from handrail.adapters.store.watching import standing
 from handrail.core import storm
 from handrail.model import events as ev
 from handrail.model.condition import Condition
@@ -27,6 +29,15 @@ WORKED_ON = (State.COMPILING, State.REHEARSING, State.ASKING, State.EXECUTING, S
 TAKING_BACK = (State.UNDOING, State.UNDONE)
 
 
+@dataclass(frozen=True, slots=True)
+class Now:
+    """`standing` are the conditions that stand, `page` is the id of the storm's open page, "" where there is none."""
+
+    count: storm.Count
+    standing: tuple[Condition, ...]
+    page: str
+
+
 class Storms:
     """Of one store."""
 
@@ -38,16 +49,27 @@ class Storms:
         since = timedelta(minutes=limit.minutes)
         return await self._database.read(lambda tx: _count(tx, page, tx.now - since))
 
-    async def seen(self, page: str, since: datetime) -> storm.Seen:
-        return await self._database.read(lambda tx: _seen(tx, page, since))
+    async def now(self, page: str, limit: StormLimit) -> Now:
+        """All that says whether there is a storm, in one look."""
+        since = timedelta(minutes=limit.minutes)
+
+        async def look(tx: Tx) -> Now:
+            return Now(await _count(tx, page, tx.now - since), await standing(tx), await _page(tx, page))
+
+        return await self._database.read(look)
+
+    async def seen(self, page: str, since: datetime, most: int) -> tuple[storm.Seen, int, tuple[str, ...]]:
+        """What came in the storm, how many open incidents have not been planned for, and the `most` that have waited
+        longest, by id and object."""
+
+        async def look(tx: Tx) -> tuple[storm.Seen, int, tuple[str, ...]]:
+            return await _seen(tx, page, since), await _waiting(tx), await _longest(tx, most)
+
+        return await self._database.read(look)
 
     async def page(self, page: str) -> str:
         """The id of the open page, "" where there is none."""
         return await self._database.read(lambda tx: _page(tx, page))
-
-    async def waiting(self) -> int:
-        """Open incidents that have not been planned for."""
-        return await self._database.read(_waiting)
 
     async def ahead(self, id_: str) -> int:
         """Open incidents that are worked on, and older ones that are about to be planned for."""
@@ -56,10 +78,6 @@ class Storms:
     async def given(self, within: timedelta, *, known: bool) -> int:
         """Incidents that were handed over so lately; `known`: those whose object was found, else the others."""
         return await self._database.read(lambda tx: _given(tx, tx.now - within, known))
-
-    async def longest(self, most: int) -> tuple[str, ...]:
-        """Those that have waited longest, by id and object."""
-        return await self._database.read(lambda tx: _longest(tx, most))
 
 
 async def found(tx: Tx, page: str, limit: StormLimit) -> Condition | None:

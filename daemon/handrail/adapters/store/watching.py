@@ -11,11 +11,12 @@ from typing import Any
 
 from sqlalchemy import Table, bindparam, delete, select, update
 
-from handrail.adapters.store import happened
+from handrail.adapters.store import happened, lists
 from handrail.adapters.store.database import Database, Tx
 from handrail.adapters.store.once import insert_once
 from handrail.adapters.store.watched_schema import conditions, sightings
 from handrail.model.condition import Condition
+from handrail.model.incident import State
 from handrail.model.reason import Reason
 
 Row = dict[str, Any]
@@ -34,6 +35,15 @@ class Watching:
     async def standing(self) -> tuple[Condition, ...]:
         """Conditions that stand now."""
         return await self._database.read(standing)
+
+    async def asked(self, most: int) -> tuple[tuple[Condition, ...], dict[str, int]]:
+        """Conditions that stand now, and the open questions that they concern: incidents in ASKING with
+        their heads, at most so many, the newest first. One look."""
+
+        async def look(tx: Tx) -> tuple[tuple[Condition, ...], dict[str, int]]:
+            return await standing(tx), await lists.heads_in(tx, State.ASKING, most)
+
+        return await self._database.read(look)
 
     async def raise_(self, *found: Condition) -> None:
         """Raises, or prolongs."""
