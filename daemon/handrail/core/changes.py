@@ -84,6 +84,22 @@ def is_own(incident: Incident, alert: Alert) -> bool:
     return alert.name == first.name and labelled_target(alert) == labelled_target(first)
 
 
+def only_repeated(before: Incident, after: Incident) -> bool:
+    """Nothing came in between but what its alerts had said before, the newest of them last: what was found out
+    meanwhile holds."""
+    as_before = after.model_copy(update={"seq": before.seq, "alerts": before.alerts})
+    known = [_said(alert) for alert in before.alerts]
+    return (
+        as_before == before
+        and all(_said(alert) in known for alert in after.alerts)
+        and after.alerts[-1].status == before.alerts[-1].status
+    )
+
+
+def _said(alert: Alert) -> tuple[object, ...]:
+    return alert.name, alert.status, alert.labels, alert.starts_at, alert.severity
+
+
 def _silenced(incident: Incident, event: ev.Silenced, at: datetime) -> Change:
     storm = {"storm_at": incident.storm_at or at} if event.reason is Reason.STORM else {}
     return {"silenced": event, "silenced_at": at, "steps": (), **storm}

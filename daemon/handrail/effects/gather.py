@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from handrail.adapters.evidence.pieces import MOST_PIECES
 from handrail.adapters.kubernetes import look_at
 from handrail.core import severity
-from handrail.core.changes import is_own
+from handrail.core.changes import is_own, only_repeated
 from handrail.core.conditions import SEEN, raised
 from handrail.effects import storm
 from handrail.effects.quiet import silenced_now, told_by
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
 from handrail.model.detector import Detector, Watches, Window
-from handrail.model.errors import Transient
+from handrail.model.errors import HeadMoved, Transient
 from handrail.model.evidence import LOGS, Away, EvidenceItem, Piece
 from handrail.model.finding import Cause, Finding, Handling
 from handrail.model.gathering import Gathering
@@ -96,11 +96,22 @@ async def _claim(tools: Tools, incident: Incident, gathering: Gathering, finding
     """What an undo is about is wanted as it was, well or not: only the claim to the target counts there."""
     texts = {digest(piece.text): piece.text for piece in gathering.pieces}
     event = _gathered(gathering, findings)
-    claimed = await tools.store.claim(incident, event, texts)
+    claimed = await _claimed(tools, incident, event, texts)
     if isinstance(claimed, str):
         merged = await tools.store.incident(incident.id)
         return merged or incident
     return claimed
+
+
+async def _claimed(tools: Tools, incident: Incident, event: ev.Gathered, texts: dict[str, str]) -> Incident | str:
+    """A repeat makes nobody look again: as fast as some senders repeat, no look would ever end."""
+    try:
+        return await tools.store.claim(incident, event, texts)
+    except HeadMoved:
+        newest = await tools.store.incident(incident.id)
+        if newest is None or not only_repeated(incident, newest):
+            raise
+        return await tools.store.claim(newest, event, texts)
 
 
 def _besides(gathering: Gathering, said: Piece | None, away: Away | None) -> Gathering:
