@@ -131,7 +131,9 @@ class Reconciler:
         pressed = self._switch
         try:
             wait = self._still_waits(id_)
-            if wait is None:
+            if wait is not None:
+                await self._tools.store.let_go(id_)  # as `advance` does: its last move may have been ours
+            else:
                 async with self._places:
                     wait = await advance(self._tools, id_)
         except HeadMoved:

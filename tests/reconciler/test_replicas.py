@@ -94,6 +94,27 @@ async def test_the_loops_of_two_replicas_share_the_incidents_and_lose_none(
         assert (await one.tools.store.audit()).ok
 
 
+@pytest.mark.server
+async def test_a_loop_that_brought_it_as_far_as_a_question_holds_nothing_of_it(
+    shop: Shop, tmp_path: Path, both: str
+) -> None:
+    """What it knows of it from memory, so that nothing is read, is no reason to keep it from the others."""
+    async with rig(shop, tmp_path, url=both) as one, rig(shop, tmp_path, url=both) as two:
+        await alerted(shop, one)
+        reconciler = Reconciler(one.tools)
+        for _ in range(30):
+            async with asyncio.TaskGroup() as group:
+                await reconciler.start_due(group)
+            incident = await one.the_incident()
+            if incident.state is State.ASKING:
+                break
+            await shop.live(2)
+        assert incident.state is State.ASKING
+        async with asyncio.TaskGroup() as group:
+            await reconciler.start_due(group)
+        assert incident.id in await two.tools.store.open_work()
+
+
 class Answers:
     """A model whose calls are counted; the process dies while the first one is in flight."""
 
