@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from handrail.adapters.store import Work
 from handrail.effects.tick import Ticking
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
@@ -68,6 +69,7 @@ class Reconciler:
         self._due: dict[str, datetime] = {}
         self._running: set[str] = set()
         self._heads: dict[str, int] = {}
+        self._cut_off: frozenset[str] = frozenset()
         self._places = asyncio.Semaphore(AT_ONCE)
         self._last_look = tools.now()
         self._switch: Switch | None = None
@@ -85,7 +87,7 @@ class Reconciler:
         """Starts a task for each open incident that is due or whose journal has grown since it was looked at, but for
         those that another replica drives just now."""
         try:
-            heads, switch = await self._look()
+            work, switch = await self._look()
         except Transient as away:
             log.warning("the store is away", why=str(away))
             await asyncio.sleep(away.retry_after)
@@ -94,6 +96,7 @@ class Reconciler:
         if now < self._last_look or switch != self._switch:
             self._due.clear()  # by the old clock some would sleep for as long as it was set back; all hear of a press
         self._last_look, self._switch = now, switch
+        heads, self._cut_off = work
         self._tools.signs.beat(now)
         self._due = {id_: due for id_, due in self._due.items() if id_ in heads}
         self._heads = {id_: head for id_, head in self._heads.items() if id_ in heads}
@@ -104,7 +107,7 @@ class Reconciler:
                 self._running.add(id_)
                 group.create_task(self._advance(id_), name=f"advance {id_}")
 
-    async def _look(self) -> tuple[dict[str, int], Switch | None]:
+    async def _look(self) -> tuple[Work, Switch | None]:
         """No switch where it can't be read: whoever moves an incident meets that too."""
         try:
             return await self._tools.store.work_and_switch()
@@ -112,7 +115,7 @@ class Reconciler:
             raise
         except Exception:
             log.exception("the stop switch can't be read")
-            return await self._tools.store.open_work(), None
+            return Work(await self._tools.store.open_work()), None
 
     def _in_own_order(self, heads: dict[str, int]) -> Iterable[tuple[str, int]]:
         """Oldest first; of several replicas each begins elsewhere, so that they do not all ask for the same one."""
@@ -136,6 +139,7 @@ class Reconciler:
             else:
                 async with self._places:
                     wait = await advance(self._tools, id_)
+            wait = self._with_the_others(wait)
         except HeadMoved:
             wait = 0.0
         except Transient as away:
@@ -151,20 +155,21 @@ class Reconciler:
         finally:
             self._running.discard(id_)
             wait = wait if pressed == self._switch else 0.0  # it may not have heard of the press
-            self._due[id_] = self._due_in(3600.0 if wait is None else wait)
+            self._due[id_] = self._tools.now() + timedelta(seconds=3600 if wait is None else wait)
             if wait is not None and wait < self._longest:
                 self._tools.store.nudge()  # else the next look comes early enough, and a hundred that wait wake nobody
 
-    def _due_in(self, wait: float) -> datetime:
-        """What is only looked at now and then is looked at with all the others, on a beat of the longest nap."""
-        at = self._tools.now() + timedelta(seconds=wait)
-        early = at.timestamp() % self._longest if wait >= NOW_AND_THEN else 0.0
-        return at - timedelta(seconds=early)
+    def _with_the_others(self, wait: float | None) -> float | None:
+        """What is only looked at now and then is looked at somewhat sooner, on a beat of the longest nap."""
+        if wait is None or wait < NOW_AND_THEN:
+            return wait
+        return wait - (self._tools.now().timestamp() + wait) % self._longest
 
     def _still_waits(self, id_: str) -> float | None:
-        """Seconds, where the look has shown that nothing came since it was folded, and it waits; else None."""
+        """Seconds, where the look has shown that nothing came since it was folded, that the end of its journal is
+        there, and it waits; else None. One that was damaged is read, to find that it was mended."""
         incident = self._tools.store.known(id_, self._heads.get(id_, 0))
-        if incident is None or self._switch is None:
+        if incident is None or self._switch is None or id_ in self._cut_off or id_ in self._tools.store.unfit():
             return None
         return still_waits(self._tools, incident, self._switch)
 

@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 
 from handrail.adapters.kafka import Pulse
-from handrail.adapters.store import Store
 from handrail.adapters.telemetry import Gauges
 from handrail.adapters.telling import Teller
 from handrail.cli.demo_alert import alert_as_otlp
 from handrail.loop import Reconciler
 from handrail.model.errors import Bug, Damaged
 from handrail.model.incident import State
-from handrail.reconciler import NOW_AND_THEN, contained
+from handrail.reconciler import contained
 from tests.breaks.worlds import alerted
 from tests.reconciler.rig import LOCAL, Rig, Shop, asking, ended, rig
 
@@ -45,19 +44,6 @@ class Hook:
 
     async def send(self, payload: Any) -> None:
         self.told.append(payload)
-
-
-class Counted:
-    """The store, and which of the loop's questions reached it."""
-
-    def __init__(self, store: Store, read: list[str]) -> None:
-        self._store = store
-        self._read = read
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("incident", "switch", "with_switch", "open_work", "work_and_switch"):
-            self._read.append(name)
-        return getattr(self._store, name)
 
 
 async def fails(asked: Awaitable[object]) -> str:
@@ -111,35 +97,6 @@ async def test_what_waits_hears_of_a_stop_and_of_a_start_at_once(shop: Shop, tmp
             await life.desk.switch(stop, LOCAL, "freeze")
             await turn(reconciler, 1)
             assert (await life.the_incident()).paused is stop
-
-
-async def test_what_only_waits_is_read_once_and_not_at_each_look(shop: Shop, tmp_path: Path) -> None:
-    """A hundred questions cost a list of them a look, and not a hundred journals."""
-    async with rig(shop, tmp_path) as life:
-        await alerted(shop, life)
-        await life.run(asking)
-        read: list[str] = []
-        reconciler = Reconciler(replace(life.tools, store=Counted(life.tools.store, read)))  # type: ignore[arg-type]
-        await turn(reconciler, 3)
-        for _ in range(5):
-            shop.clock.advance(NOW_AND_THEN)
-            await turn(reconciler, 1)
-        assert read == ["work_and_switch"] * 8
-        await life.answer("reject")
-        await turn(reconciler, 1)
-        assert read[8:] == ["work_and_switch"], "the answer is in memory too, and ends it"
-
-
-async def test_what_is_looked_at_now_and_then_shares_its_looks(shop: Shop, tmp_path: Path) -> None:
-    async with rig(shop, tmp_path) as life:
-        reconciler = Reconciler(life.tools)
-        dues = set()
-        for _ in range(9):
-            shop.clock.advance(1.0)
-            dues.add(reconciler._due_in(NOW_AND_THEN))
-        assert len(dues) <= 2
-        exact = reconciler._due_in(NOW_AND_THEN - 1) - life.tools.now()
-        assert exact == timedelta(seconds=NOW_AND_THEN - 1)
 
 
 async def test_the_heart_beats_within_a_minute_however_seldom_it_polls(shop: Shop, tmp_path: Path) -> None:

@@ -113,6 +113,11 @@ async def test_a_loop_that_brought_it_as_far_as_a_question_holds_nothing_of_it(
         async with asyncio.TaskGroup() as group:
             await reconciler.start_due(group)
         assert incident.id in await two.tools.store.open_work()
+        assert (await two.answer("approve")).ok
+        for _ in range(3):
+            async with asyncio.TaskGroup() as group:
+                await Reconciler(two.tools).start_due(group)
+        assert (await two.the_incident()).writes, "the first is dead, and nobody waits for the end of its lease"
 
 
 class Answers:

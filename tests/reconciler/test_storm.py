@@ -20,8 +20,9 @@ from handrail.model.incident import Incident, State
 from handrail.model.policy import StormLimit
 from handrail.model.reason import Reason
 from tests.breaks.test_telling import Channel
-from tests.factories import NOW, an_incident_in
+from tests.factories import NOW, an_alert, an_incident_in
 from tests.reconciler.rig import BAD, GOOD, LOCAL, POLICY, Rig, Shop, asking, rig
+from tests.store.driving import arrive
 
 STUCK = "KubeDeploymentRolloutStuck"
 LIMIT = {"targets": 5, "minutes": 5}
@@ -162,6 +163,22 @@ async def test_the_counts_are_right_after_a_restart_and_as_more_come(shop: Shop,
         assert set(told(slack)) == {page.id}
         assert "9 objects" in told(slack)[page.id].status
         assert (await life.tools.store.audit()).ok
+
+
+async def test_the_tick_prolongs_a_storm_by_what_the_intake_did_not_count(shop: Shop, tmp_path: Path) -> None:
+    """What opens an incident without an alert, such as a signal that no longer comes, is no poll's."""
+    few(tmp_path)
+    async with rig(shop, tmp_path) as life:
+        await life.take(body(*(f"a-{n}" for n in range(6))))
+        (storm_,) = await life.tools.store.watching.standing()
+        shop.clock.advance(4 * 60)
+        silent = an_alert(workload="late", cluster="demo", seen_at=life.tools.now(), starts_at=life.tools.now())
+        await arrive(life.tools.store, silent, offset=9)
+        assert await life.tools.store.watching.standing() == (storm_,)
+        await Ticking(life.tools).tick()
+        (prolonged,) = await life.tools.store.watching.standing()
+        assert prolonged.until == storm_.until + timedelta(minutes=4)
+        assert prolonged.since == storm_.since
 
 
 async def test_alerts_of_as_many_objects_as_the_limit_are_no_storm(shop: Shop, tmp_path: Path) -> None:

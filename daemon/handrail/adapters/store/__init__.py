@@ -4,6 +4,17 @@ from handrail.adapters.store.duties import Duty
 from handrail.adapters.store.home import Access
 from handrail.adapters.store.outbox import Outbox
 from handrail.adapters.store.store import Store
-from handrail.adapters.store.values import AuditReport, Committed, IncidentRow, StreamAudit, Telling
+from handrail.adapters.store.values import AuditReport, Committed, IncidentRow, StreamAudit, Telling, Work
 
-__all__ = ["Access", "AuditReport", "Committed", "Duty", "IncidentRow", "Outbox", "Store", "StreamAudit", "Telling"]
+__all__ = [
+    "Access",
+    "AuditReport",
+    "Committed",
+    "Duty",
+    "IncidentRow",
+    "Outbox",
+    "Store",
+    "StreamAudit",
+    "Telling",
+    "Work",
+]

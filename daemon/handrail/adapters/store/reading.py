@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from handrail.adapters.store import audit, blobs, heard, journal, lists, spent, starts, stop
 from handrail.adapters.store.database import Database, Tx
-from handrail.adapters.store.values import AuditReport, IncidentRow, Telling
+from handrail.adapters.store.values import AuditReport, IncidentRow, Telling, Work
 from handrail.core.budgets import Spent
 from handrail.core.gate import Recent
 from handrail.model.arrival import LastWord
@@ -101,13 +101,13 @@ class Reading:
 
     async def open_work(self) -> dict[str, int]:
         """As `open_heads`, without what other replicas drive just now."""
-        return await self._database.read(lists.open_work)
+        return (await self._database.read(lists.work)).heads
 
-    async def work_and_switch(self) -> tuple[dict[str, int], Switch]:
-        """`open_work` and the stop switch, in one look."""
+    async def work_and_switch(self) -> tuple[Work, Switch]:
+        """`open_work` with what is cut off, and the stop switch, in one look."""
 
-        async def both(tx: Tx) -> tuple[dict[str, int], Switch]:
-            return await lists.open_work(tx), await stop.switch_now(tx)
+        async def both(tx: Tx) -> tuple[Work, Switch]:
+            return await lists.work(tx), await stop.switch_now(tx)
 
         return await self._database.read(both)
 

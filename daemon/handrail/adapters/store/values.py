@@ -38,6 +38,14 @@ class Telling(Value):
     told_seq: int = 0
 
 
+class Work(NamedTuple):
+    """Open incidents, oldest first, with the seq at which each journal should end; `cut_off` are those whose journal
+    has no such entry."""
+
+    heads: dict[str, int]
+    cut_off: frozenset[str] = frozenset()
+
+
 class Committed(NamedTuple):
     """One event that was committed to an incident's journal: the state before it, and the fold after it."""
 
