@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from handrail.adapters.store import Work
+from handrail.adapters.store import OpenWork
 from handrail.effects.tick import Ticking
 from handrail.effects.tools import Tools
 from handrail.model import events as ev
@@ -107,7 +107,7 @@ class Reconciler:
                 self._running.add(id_)
                 group.create_task(self._advance(id_), name=f"advance {id_}")
 
-    async def _look(self) -> tuple[Work, Switch | None]:
+    async def _look(self) -> tuple[OpenWork, Switch | None]:
         """No switch where it can't be read: whoever moves an incident meets that too."""
         try:
             return await self._tools.store.work_and_switch()
@@ -115,7 +115,7 @@ class Reconciler:
             raise
         except Exception:
             log.exception("the stop switch can't be read")
-            return Work(await self._tools.store.open_work()), None
+            return OpenWork(await self._tools.store.open_work()), None
 
     def _in_own_order(self, heads: dict[str, int]) -> Iterable[tuple[str, int]]:
         """Oldest first; of several replicas each begins elsewhere, so that they do not all ask for the same one."""
@@ -151,6 +151,7 @@ class Reconciler:
             wait = NOW_AND_THEN
         except Exception as broken:
             log.exception("broken", incident=id_)
+            await self._tools.store.let_go(id_)
             wait = await self._give_to_a_person(id_, broken)
         finally:
             self._running.discard(id_)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +20,7 @@ from handrail.reconciler import NOW_AND_THEN
 from tests.breaks.test_daemon import turn
 from tests.breaks.worlds import alerted
 from tests.reconciler.rig import LOCAL, Rig, Shop, asking, rig
+from tests.store.places import behind
 
 READING = ("incident", "switch", "with_switch", "open_work", "work_and_switch")
 
@@ -142,20 +140,6 @@ async def test_a_press_while_it_is_looked_at_is_heard_and_then_it_is_quiet(shop:
         assert store.read[told:] == ["work_and_switch"] * 5
 
 
-@contextmanager
-def unguarded(folder: Path) -> Iterator[sqlite3.Connection]:
-    """A hand in the database: without the triggers that keep journals as they are."""
-    database = sqlite3.connect(folder / "handrail.db")
-    with database:
-        guards = database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-        for name, _ in guards:
-            database.execute(f"DROP TRIGGER {name}")
-        yield database
-        for _, again in guards:
-            database.execute(again)
-    database.close()
-
-
 async def test_a_journal_that_is_cut_off_while_its_incident_waits_is_named_until_it_is_mended(
     shop: Shop, tmp_path: Path
 ) -> None:
@@ -164,16 +148,15 @@ async def test_a_journal_that_is_cut_off_while_its_incident_waits_is_named_until
         reconciler = Reconciler(life.tools)
         await turn(reconciler, 2)
         last = (incident.id, incident.seq)
-        with unguarded(tmp_path) as database:
-            row = database.execute("SELECT * FROM journal WHERE incident = ? AND seq = ?", last).fetchone()
-            database.execute("DELETE FROM journal WHERE incident = ? AND seq = ?", last)
+        hand = behind(tmp_path / "handrail.db")
+        (row,) = hand.execute("SELECT * FROM journal WHERE incident = ? AND seq = ?", last).fetchall()
+        hand.execute("DELETE FROM journal WHERE incident = ? AND seq = ?", last)
         shop.clock.advance(NOW_AND_THEN)
         await turn(reconciler, 1)
         assert incident.id in life.tools.store.unfit()
         with pytest.raises(Damaged):
             await life.tools.store.incident(incident.id)
-        with unguarded(tmp_path) as database:
-            database.execute(f"INSERT INTO journal VALUES ({', '.join('?' * len(row))})", row)
+        hand.execute(f"INSERT INTO journal VALUES ({', '.join('?' * len(row))})", row)
         shop.clock.advance(NOW_AND_THEN)
         await turn(reconciler, 1)
         assert life.tools.store.unfit() == {}

@@ -113,3 +113,15 @@ async def test_the_newest_sighting_counts_and_none_lies_in_the_future(store: Sto
     assert await store.watching.sightings() == {"dog": NOW - timedelta(minutes=5)}
     await see(600, 3)
     assert await store.watching.sightings() == {"dog": NOW}
+
+
+async def test_those_who_are_asked_are_the_newest_ones_with_their_heads(store: Store, time: FakeTime) -> None:
+    await take(store, sick(), offset=99)
+    asked = []
+    for name in ("first", "second", "third"):
+        asked.append(await walk(store, State.ASKING, name))
+        time.later(seconds=1)
+    await walk(store, State.GATHERING, "other")
+    standing, heads = await store.watching.asked(2)
+    assert standing == await store.watching.standing()
+    assert list(heads.items()) == [(one.id, one.seq) for one in (asked[2], asked[1])]

@@ -105,7 +105,7 @@ async def test_a_caller_that_is_cancelled_leaves_a_whole_transaction_and_a_usabl
         for _ in range(rounds * 3):
             await asyncio.sleep(0)
         task.cancel()
-        await asyncio.wait(asyncio.all_tasks() - others)
+        await asyncio.wait({task, *(asyncio.all_tasks() - others)})
         incident = await newest(store, incident.id)
         assert len(await store.entries(incident.id)) == incident.seq
     assert (await store.audit()).ok

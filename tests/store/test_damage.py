@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.adapters.store import Store
+from handrail.adapters.store import OpenWork, Store
 from handrail.adapters.store.chain import entry_hash
 from handrail.model import events as ev
 from handrail.model.errors import Damaged
@@ -55,6 +55,14 @@ async def test_damage_behind_what_was_folded_is_found_without_a_restart(store: S
     behind(path).execute("DELETE FROM journal WHERE incident = ? AND seq = 2", (folded.id,))
     with pytest.raises(Damaged, match="entry 2"):
         await store.incident(folded.id)
+
+
+async def test_a_journal_without_its_end_stands_out_among_the_open_work(store: Store, path: Path) -> None:
+    """Else nobody who has it in memory would read it again."""
+    whole, cut = await walk(store, State.GATHERING), await walk(store, State.ASKING, "other")
+    behind(path).execute("DELETE FROM journal WHERE incident = ? AND seq = ?", (cut.id, cut.seq))
+    work, _switch = await store.work_and_switch()
+    assert work == OpenWork({whole.id: whole.seq, cut.id: cut.seq}, frozenset({cut.id}))
 
 
 async def test_an_impossible_story_with_a_right_chain_is_damage_too(store: Store, path: Path) -> None:

@@ -85,8 +85,8 @@ def is_own(incident: Incident, alert: Alert) -> bool:
 
 
 def only_repeated(before: Incident, after: Incident) -> bool:
-    """Nothing came in between but what its alerts had said before, the newest of them last: what was found out
-    meanwhile holds."""
+    """Nothing in between changed it but alerts, and those said what had been said before, the newest of them last: what
+    was found out meanwhile holds."""
     as_before = after.model_copy(update={"seq": before.seq, "alerts": before.alerts})
     known = [_said(alert) for alert in before.alerts]
     return (

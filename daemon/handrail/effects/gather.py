@@ -104,7 +104,8 @@ async def _claim(tools: Tools, incident: Incident, gathering: Gathering, finding
 
 
 async def _claimed(tools: Tools, incident: Incident, event: ev.Gathered, texts: dict[str, str]) -> Incident | str:
-    """A repeat makes nobody look again: as fast as some senders repeat, no look would ever end."""
+    """A repeat makes nobody look again: each of the first twenty is journalled, and would cost a whole look. Only here,
+    where the looks were all made; what ends an incident instead, or lets it wait, is decided anew."""
     try:
         return await tools.store.claim(incident, event, texts)
     except HeadMoved:

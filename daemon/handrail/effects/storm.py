@@ -26,7 +26,7 @@ MOST_NAMED = 5
 async def watch(tools: Tools) -> None:
     """By whoever has the duty of the ticks: counts anew, keeps the page, and ends it. Raises Transient."""
     limit, page = tools.policy.last_good().storm, storm.page_of(tools.config.cluster.name)
-    seen = await tools.store.storms.now(page, limit)
+    seen = await tools.store.storms.look(page, limit)
     standing, found = _of_them(seen.standing), storm.condition(page, seen.count, limit)
     if found is not None and (standing is None or standing.until < found.until):
         await tools.store.watching.raise_(found)

@@ -4,7 +4,7 @@ from handrail.adapters.store.duties import Duty
 from handrail.adapters.store.home import Access
 from handrail.adapters.store.outbox import Outbox
 from handrail.adapters.store.store import Store
-from handrail.adapters.store.values import AuditReport, Committed, IncidentRow, StreamAudit, Telling, Work
+from handrail.adapters.store.values import AuditReport, Committed, IncidentRow, OpenWork, StreamAudit, Telling
 
 __all__ = [
     "Access",
@@ -12,9 +12,9 @@ __all__ = [
     "Committed",
     "Duty",
     "IncidentRow",
+    "OpenWork",
     "Outbox",
     "Store",
     "StreamAudit",
     "Telling",
-    "Work",
 ]

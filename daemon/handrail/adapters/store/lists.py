@@ -7,7 +7,7 @@ from sqlalchemy import delete, func, insert, select, true
 from handrail.adapters.store.database import Tx
 from handrail.adapters.store.journal import clean
 from handrail.adapters.store.schema import incidents, journal, telling
-from handrail.adapters.store.values import IncidentRow, Telling, Work
+from handrail.adapters.store.values import IncidentRow, OpenWork, Telling
 
 FOUND_AT_MOST = 10
 
@@ -19,14 +19,14 @@ async def open_heads(tx: Tx) -> dict[str, int]:
     return {row.id: row.head for row in found}
 
 
-async def work(tx: Tx) -> Work:
+async def work(tx: Tx) -> OpenWork:
     """Those of them that no other replica drives just now."""
     free = true() if tx.leases is None else tx.leases.free()
     its_end = (journal.c.incident == incidents.c.id) & (journal.c.seq == incidents.c.head)
     open_ = select(incidents.c.id, incidents.c.head, journal.c.seq).select_from(incidents.outerjoin(journal, its_end))
     mine = open_.where(incidents.c.is_open.is_(True), free).order_by(incidents.c.opened_at, incidents.c.id)
     found = (await tx.conn.execute(mine)).all()
-    return Work({row.id: row.head for row in found}, frozenset(row.id for row in found if row.seq is None))
+    return OpenWork({row.id: row.head for row in found}, frozenset(row.id for row in found if row.seq is None))
 
 
 async def heads_in(tx: Tx, state: str, limit: int) -> dict[str, int]:

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from handrail.adapters.store import audit, blobs, heard, journal, lists, spent, starts, stop
 from handrail.adapters.store.database import Database, Tx
-from handrail.adapters.store.values import AuditReport, IncidentRow, Telling, Work
+from handrail.adapters.store.values import AuditReport, IncidentRow, OpenWork, Telling
 from handrail.core.budgets import Spent
 from handrail.core.gate import Recent
 from handrail.model.arrival import LastWord
@@ -24,7 +24,8 @@ FRESH_SECONDS = 5.0
 
 
 class Reading:
-    """Every method is one consistent look, and raises Transient when the database is away."""
+    """Every method is one consistent look, and raises Transient when the database is away; but for what lies in memory,
+    which needs none."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -103,10 +104,10 @@ class Reading:
         """As `open_heads`, without what other replicas drive just now."""
         return (await self._database.read(lists.work)).heads
 
-    async def work_and_switch(self) -> tuple[Work, Switch]:
+    async def work_and_switch(self) -> tuple[OpenWork, Switch]:
         """`open_work` with what is cut off, and the stop switch, in one look."""
 
-        async def both(tx: Tx) -> tuple[Work, Switch]:
+        async def both(tx: Tx) -> tuple[OpenWork, Switch]:
             return await lists.work(tx), await stop.switch_now(tx)
 
         return await self._database.read(both)

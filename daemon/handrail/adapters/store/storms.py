@@ -30,7 +30,7 @@ TAKING_BACK = (State.UNDOING, State.UNDONE)
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class Look:
     """`standing` are the conditions that stand, `page` is the id of the storm's open page, "" where there is none."""
 
     count: storm.Count
@@ -46,15 +46,13 @@ class Storms:
 
     async def count(self, page: str, limit: StormLimit) -> storm.Count:
         """Of the minutes before now: what two replicas took in or looked up at the same moment shows here."""
-        since = timedelta(minutes=limit.minutes)
-        return await self._database.read(lambda tx: _count(tx, page, tx.now - since))
+        return await self._database.read(lambda tx: _lately(tx, page, limit))
 
-    async def now(self, page: str, limit: StormLimit) -> Now:
-        """All that says whether there is a storm, in one look."""
-        since = timedelta(minutes=limit.minutes)
+    async def look(self, page: str, limit: StormLimit) -> Look:
+        """All that says whether there is a storm."""
 
-        async def look(tx: Tx) -> Now:
-            return Now(await _count(tx, page, tx.now - since), await standing(tx), await _page(tx, page))
+        async def look(tx: Tx) -> Look:
+            return Look(await _lately(tx, page, limit), await standing(tx), await _page(tx, page))
 
         return await self._database.read(look)
 
@@ -81,7 +79,11 @@ class Storms:
 
 
 async def found(tx: Tx, page: str, limit: StormLimit) -> Condition | None:
-    return storm.condition(page, await _count(tx, page, tx.now - timedelta(minutes=limit.minutes)), limit)
+    return storm.condition(page, await _lately(tx, page, limit), limit)
+
+
+async def _lately(tx: Tx, page: str, limit: StormLimit) -> storm.Count:
+    return await _count(tx, page, tx.now - timedelta(minutes=limit.minutes))
 
 
 async def _count(tx: Tx, page: str, since: datetime) -> storm.Count:

@@ -38,7 +38,7 @@ class Telling(Value):
     told_seq: int = 0
 
 
-class Work(NamedTuple):
+class OpenWork(NamedTuple):
     """Open incidents, oldest first, with the seq at which each journal should end; `cut_off` are those whose journal
     has no such entry."""
 
