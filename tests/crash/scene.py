@@ -177,8 +177,11 @@ class Scene:
 def stopped(replica: Victim) -> bool:
     """Frozen by its orders: it would let whoever asks it wait."""
     assert replica.process is not None
-    stat = Path(f"/proc/{replica.process.pid}/stat")
-    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] in "Tt"
+    try:
+        stat = Path(f"/proc/{replica.process.pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False  # it has died, perhaps between two looks
+    return stat.rpartition(")")[2].split()[0] in "Tt"
 
 
 def _no_more_pods(shop: Shop) -> None:
