@@ -61,7 +61,7 @@ types: $(VENV)/.dev
 layers: $(VENV)/.dev
 	@$(BIN)/lint-imports --no-cache
 
-bench-store: $(VENV)/.dev ## measure both stores, take-over and the idle daemon (two minutes; one JSON line)
+bench-store: $(VENV)/.dev ## measure both stores, take-over and the idle daemon (three minutes; one JSON line)
 	@$(BIN)/python -m tests.bench.store
 
 crash: $(VENV)/.dev ## kill, freeze and cut off the real process at every point (an hour; ARGS=--help; one JSON line)
